@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench up docs clean
+
+help: ## Show this help
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing marie_celery and its development tools into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP) ## Run the example pipelines on a cluster of their own
+	@$(BIN)/python -m workers.demo
+
+test: lint ## All checks and tests
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP) ## ruff, mypy, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+up: $(STAMP) ## Leave the example cluster running until Ctrl-C
+	@$(BIN)/marie -A workers up
+
+bench: $(STAMP) ## Benchmarks (ratios within one run)
+	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+docs: ## List the documentation
+	@ls docs/*.md
+
+clean: ## Remove the environment and caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -1,0 +1,95 @@
+"""`@dag`: a function that wires tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
+
+from celery import Celery, current_app
+
+from marie_celery.authoring.builder import Builder, building
+from marie_celery.authoring.options import RunOptions
+from marie_celery.errors import ConfigError, DagError, MarieError
+
+if TYPE_CHECKING:
+    from marie_celery.run import Run
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Every dag by name, for `marie submit` and schedules. Filled by the decorator, never from a message.
+DAGS: dict[str, Dag[..., Any]] = {}
+
+
+class Dag(Generic[P, R]):
+    def __init__(self, function: Callable[P, R], name: str, options: RunOptions, app: Celery | None = None) -> None:
+        self.function = function
+        self.name = name
+        self.run_options = options
+        self._app = app
+        update_wrapper(self, function)
+
+    def options(self, **changes: Any) -> Self:
+        """The same dag with other options: `invoice.options(priority="critical", key="scan-17").submit(…)`."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.run_options = self.run_options.but(**changes)
+        return other
+
+    def build(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Builder, R]:
+        """Run the function once to collect its nodes. Returns them and what the function returned."""
+        with building(self.name) as builder:
+            try:
+                output = self.function(*args, **kwargs)
+            except MarieError:
+                raise
+            except TypeError as error:
+                raise DagError(self.name, [str(error)]) from error
+        return builder, output
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        """Hand a run to the schedulers and return at once."""
+        from marie_celery.extension import Marie
+
+        return Marie.of(self._app or current_app._get_current_object()).submit(self, *args, **kwargs)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        raise TypeError(f"dag '{self.name}' is not called: use {self.name}.submit(…)")
+
+    def __repr__(self) -> str:
+        return f"<marie dag {self.name}>"
+
+
+@overload
+def dag(function: Callable[P, R], /) -> Dag[P, R]: ...
+
+
+@overload
+def dag(
+    *, name: str | None = None, app: Celery | None = None, **options: Any
+) -> Callable[[Callable[P, R]], Dag[P, R]]: ...
+
+
+def dag(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    app: Celery | None = None,
+    **options: Any,
+) -> Any:
+    """Turn a function that calls tasks into a DAG. Options: see `RunOptions`."""
+
+    def decorate(function: Callable[P, R]) -> Dag[P, R]:
+        made = Dag(function, name or function.__name__, RunOptions().but(**options), app)
+        known = DAGS.get(made.name)
+        if known is not None and known.function.__module__ != function.__module__:
+            raise ConfigError(
+                f"two dags are called '{made.name}': in {known.function.__module__} and {function.__module__}; "
+                "give one a name: @dag(name=\"…\")"
+            )
+        DAGS[made.name] = made
+        return made
+
+    return decorate if function is None else decorate(function)

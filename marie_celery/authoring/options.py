@@ -1,0 +1,70 @@
+"""What can be said of a job or a run, beside its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any, Self
+
+from marie_celery.model.joins import JoinRule
+from marie_celery.model.sla import SlaValue
+
+
+class Duplicates(StrEnum):
+    """What to do when a run with the same key exists."""
+
+    ALLOW_ALL = "allow_all"
+    """Accept always."""
+    ALLOW_DUPLICATE = "allow_duplicate"
+    """Accept unless the other run is still going."""
+    REJECT_DUPLICATE = "reject_duplicate"
+    """Accept only if the other run ended without success."""
+    REJECT_ALL = "reject_all"
+    """Accept only if there is no other run."""
+    REPLACE = "replace"
+    """Cancel the other run if it is still going, and accept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    def but(self, **changes: Any) -> Self:
+        known = {item.name for item in fields(self)}
+        unknown = sorted(set(changes) - known)
+        if unknown:
+            raise TypeError(f"unknown option {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions(_Options):
+    """None means: as the executor or the settings say."""
+
+    name: str | None = None
+    executor: str | None = None
+    priority: int | str | None = None
+    soft_sla: SlaValue | None = None
+    hard_sla: SlaValue | None = None
+    estimated_runtime: float | None = None
+    join: JoinRule | str = JoinRule.ALL_SUCCESS
+    time_limit: float | None = None
+    soft_time_limit: float | None = None
+    retry_limit: int | None = None
+    retry_delay: float | None = None
+    retry_backoff: bool | None = None
+    retry_max_delay: float | None = None
+    retry_jitter: float | None = None
+    timeout_retry_limit: int | None = None
+    crash_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(_Options):
+    priority: int | str | None = None
+    soft_sla: SlaValue | None = None
+    hard_sla: SlaValue | None = None
+    key: str | None = None
+    duplicates: Duplicates | str = Duplicates.REJECT_DUPLICATE
+    fail_fast: bool = False
+    labels: dict[str, str] = field(default_factory=dict)
+
+

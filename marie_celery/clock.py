@@ -1,0 +1,44 @@
+"""Clocks. Nothing else in the package calls `time.*`.
+
+Stored times are Redis times (milliseconds since the epoch, read inside the scripts). Processes measure
+intervals with a monotonic clock, so a jump of the wall clock changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Seconds for measuring intervals; only differences have a meaning."""
+
+    def monotonic(self) -> float: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class VirtualClock:
+    """A clock that moves only when told to (or when somebody sleeps on it)."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        if seconds < 0:
+            raise ValueError(f"a clock cannot go back ({seconds} s)")
+        self._now += seconds

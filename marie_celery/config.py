@@ -1,0 +1,162 @@
+"""One frozen, validated settings object.
+
+Each setting has one name in four places: a default here, `<name>` in `config/marie.yml`, `marie_<name>` in
+`app.conf`, `MARIE_<NAME>` in the environment. The later wins over the earlier.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from marie_celery.errors import ConfigError
+from marie_celery.model.priority import parse_priority
+from marie_celery.model.retry import RetryPolicy
+
+DEFAULT_FILE = Path("config/marie.yml")
+
+
+class ExecutorSettings(BaseModel):
+    """What can be said about one executor. Unset fields fall back to the general defaults."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    queue: str | None = None
+    target: int | None = Field(None, ge=0)
+    retry_limit: int | None = Field(None, ge=0)
+    retry_delay: float | None = Field(None, ge=0)
+    retry_backoff: bool | None = None
+    time_limit: float | None = Field(None, gt=0)
+    soft_time_limit: float | None = Field(None, gt=0)
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    redis_url: str | None = None
+    namespace: str = Field("marie", pattern=r"^[A-Za-z0-9_.-]+$")
+    distributed_scheduler: bool = True
+    lease_ttl_seconds: float = Field(5.0, gt=0)
+    run_ttl_seconds: float = Field(60.0, gt=0)
+    staging_ttl_seconds: float = Field(30.0, gt=0)
+    max_concurrency: int = Field(0, ge=0)
+    default_priority: int = 50
+    max_result_bytes: int = Field(1_048_576, gt=0)
+    max_events: int = Field(100_000, gt=0)
+    retry: RetryPolicy = RetryPolicy()
+    executors: dict[str, ExecutorSettings] = Field(default_factory=dict)
+
+    @field_validator("default_priority", mode="before")
+    @classmethod
+    def _named_priority(cls, value: Any) -> int:
+        return parse_priority(value)
+
+    @model_validator(mode="after")
+    def _leases_in_order(self) -> Settings:
+        if self.lease_ttl_seconds > self.run_ttl_seconds:
+            raise ValueError(
+                f"lease_ttl_seconds ({self.lease_ttl_seconds}) must not exceed "
+                f"run_ttl_seconds ({self.run_ttl_seconds})"
+            )
+        return self
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """Three chances to renew before the shorter lease ends."""
+        return self.lease_ttl_seconds / 3
+
+    def queue_of(self, executor: str) -> str:
+        settings = self.executors.get(executor)
+        return (settings.queue if settings else None) or executor
+
+    def retry_policy(self, executor: str, overrides: Mapping[str, Any]) -> RetryPolicy:
+        """Job and task overrides over the executor's, over the default."""
+        settings = self.executors.get(executor)
+        given = settings.model_dump(exclude_none=True) if settings else {}
+        values = self.retry.model_dump()
+        values.update({name: value for name, value in given.items() if name in RetryPolicy.model_fields})
+        values.update({name: value for name, value in overrides.items() if value is not None})
+        return RetryPolicy(**values)
+
+
+def load_settings(
+    conf: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    file: Path | None = None,
+) -> Settings:
+    """Read and check all sources; one ConfigError names everything that is wrong."""
+    values = _from_file(file or _file_from(environ))
+    values.update(_from_conf(conf or {}))
+    values.update(_from_environment(environ))
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise ConfigError(_explain(error)) from None
+
+
+def _file_from(environ: Mapping[str, str]) -> Path:
+    named = environ.get("MARIE_CONFIG")
+    if named and not Path(named).is_file():
+        raise ConfigError(f"MARIE_CONFIG names '{named}', which is not a file")
+    return Path(named) if named else DEFAULT_FILE
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = yaml.safe_load(path.read_text()) or {}
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path} must hold a mapping of settings")
+    return content
+
+
+def _from_conf(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Celery lists a key as it was written (`CELERY_MARIE_NAMESPACE` with a name space, `marie_namespace`
+    without) and finds either under the short name."""
+    values: dict[str, Any] = {}
+    for key in conf:
+        _, marie, name = key.lower().partition("marie_")
+        with suppress(KeyError):  # some other application's key that merely contains our name
+            if marie:
+                values[name] = conf[f"marie_{name}"]
+    return values
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in Settings.model_fields:
+        text = environ.get(f"MARIE_{name.upper()}")
+        if text is None:
+            continue
+        values[name] = text
+        if text[:1] in ("{", "["):
+            try:
+                values[name] = json.loads(text)
+            except json.JSONDecodeError as error:
+                raise ConfigError(f"MARIE_{name.upper()} is not valid JSON: {error}") from None
+    return values
+
+
+def _explain(error: ValidationError) -> str:
+    problems = []
+    for item in error.errors():
+        name = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            problems.append(f"unknown setting '{name}'" + (f" (did you mean '{close[0]}'?)" if close else ""))
+        else:
+            text = item["msg"].removeprefix("Value error, ")
+            problems.append(f"{name}: {text}" if name else text)
+    return "; ".join(problems)

@@ -1,0 +1,111 @@
+"""Every error that marie_celery raises on purpose.
+
+    MarieError
+    ├── ConfigError (ValueError)         a setting is wrong; the message names it
+    ├── ServerError (ConnectionError)    Redis is missing, too old or refuses us
+    ├── DagError (ValueError)            a DAG cannot be accepted; .problems lists all of it
+    ├── PayloadError (ValueError)        an argument or a result that JSON cannot carry, or too large
+    ├── DuplicateRun                     a run with this key exists; .run_id tells which
+    ├── UnknownRun (LookupError)
+    ├── UnknownJob (LookupError)
+    ├── IllegalTransition (RuntimeError) a state change that the transition table does not have
+    └── RunFailed                        .errors maps each failed job to its error
+
+What a task may raise to steer its own job (they are not failures of marie_celery):
+
+    Directive
+    ├── RetryAfter(seconds)
+    └── Skip(reason)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+class MarieError(Exception):
+    """Root of all errors of this package."""
+
+
+class ConfigError(MarieError, ValueError):
+    pass
+
+
+class ServerError(MarieError, ConnectionError):
+    pass
+
+
+class DagError(MarieError, ValueError):
+    """All problems of a refused DAG, in one error."""
+
+    def __init__(self, dag: str, problems: Sequence[str]) -> None:
+        self.dag = dag
+        self.problems = tuple(problems)
+        if len(self.problems) == 1:
+            text = f"dag '{dag}' was refused: {self.problems[0]}"
+        else:
+            lines = "".join(f"\n  - {problem}" for problem in self.problems)
+            text = f"dag '{dag}' was refused, {len(self.problems)} problems:{lines}"
+        super().__init__(text)
+
+
+class PayloadError(MarieError, ValueError):
+    pass
+
+
+class DuplicateRun(MarieError):
+    def __init__(self, key: str, run_id: str) -> None:
+        self.key = key
+        self.run_id = run_id
+        super().__init__(f"run {run_id} already has the key '{key}'")
+
+
+class UnknownRun(MarieError, LookupError):
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"there is no run '{run_id}'")
+
+
+class UnknownJob(MarieError, LookupError):
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"there is no job '{job_id}'")
+
+
+class IllegalTransition(MarieError, RuntimeError):
+    def __init__(self, source: str, target: str) -> None:
+        self.source = source
+        self.target = target
+        super().__init__(f"a job cannot go from {source} to {target}")
+
+
+class RunFailed(MarieError):
+    """The run ended without success."""
+
+    def __init__(self, run_id: str, state: str, errors: Mapping[str, str]) -> None:
+        self.run_id = run_id
+        self.state = state
+        self.errors = dict(errors)
+        detail = "".join(f"\n  {job}: {error}" for job, error in self.errors.items())
+        super().__init__(f"run {run_id} ended as {state}{':' if detail else ''}{detail}")
+
+
+class Directive(Exception):
+    """Raised by a task to steer its own job."""
+
+
+class RetryAfter(Directive):
+    """Run this job again after `seconds`; counts as a failure."""
+
+    def __init__(self, seconds: float, reason: str = "") -> None:
+        self.seconds = float(seconds)
+        self.reason = reason
+        super().__init__(reason or f"retry after {seconds} s")
+
+
+class Skip(Directive):
+    """End this job as skipped."""
+
+    def __init__(self, reason: str = "") -> None:
+        self.reason = reason
+        super().__init__(reason or "skipped by the task")

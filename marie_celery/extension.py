@@ -1,0 +1,105 @@
+"""`Marie(app)`: binds marie_celery to a Celery app."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from celery import Celery
+
+from marie_celery.authoring.compile import Compiler
+from marie_celery.authoring.dag import Dag, dag
+from marie_celery.authoring.task import Task, task
+from marie_celery.config import Settings, load_settings
+from marie_celery.errors import ConfigError
+from marie_celery.run import Run
+from marie_celery.store.connection import check_server, clear_errors, connect, is_redis_url
+from marie_celery.store.reading import Reader
+from marie_celery.store.store import Store
+from marie_celery.worker.setup import install
+
+log = logging.getLogger(__name__)
+
+_bound: WeakKeyDictionary[Celery, Marie] = WeakKeyDictionary()
+
+
+class Marie:
+    def __init__(self, app: Celery) -> None:
+        self.app = app
+        self._stores: dict[int, Store] = {}
+        _bound[app] = self
+        install(self)
+
+    @classmethod
+    def of(cls, app: Celery) -> Marie:
+        """The Marie of an app."""
+        found = _bound.get(app)
+        if found is None:
+            raise ConfigError(f"the Celery app '{app.main}' is not bound: write Marie(app) beside it")
+        return found
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Read once, when first needed: nothing happens at import time."""
+        return load_settings(self.app.conf)
+
+    @property
+    def url(self) -> str:
+        url = self.settings.redis_url or self.app.conf.broker_url or ""
+        if not is_redis_url(url):
+            raise ConfigError(
+                f"set marie_redis_url: the state lives in Redis, and the broker ('{url.partition(':')[0]}') is not one"
+            )
+        return url
+
+    @property
+    def store(self) -> Store:
+        """One per process: a forked child never uses its parent's connections."""
+        store = self._stores.get(os.getpid())
+        if store is None:
+            self._stores.clear()
+            with clear_errors(self.url):
+                store = self._stores[os.getpid()] = Store(connect(self.url), self.settings)
+        return store
+
+    @property
+    def reader(self) -> Reader:
+        store = self.store
+        return Reader(store.client, store.keys)
+
+    def check(self) -> list[str]:
+        """Raises ServerError if Redis cannot serve; returns warnings."""
+        return check_server(self.store.client, self.url)
+
+    @property
+    def task(self) -> Callable[..., Any]:
+        """`@marie.task(executor=…)`: like `@task`, for this app only."""
+        return partial(task, app=self.app)
+
+    @property
+    def dag(self) -> Callable[..., Any]:
+        """`@marie.dag`: like `@dag`, for this app only."""
+        return partial(dag, app=self.app)
+
+    def tasks(self) -> dict[str, Task[..., Any]]:
+        found = ((name, getattr(item, "marie", None)) for name, item in self.app.tasks.items())
+        return {name: made for name, made in found if made is not None}
+
+    def executors(self) -> set[str]:
+        """Those of the app's tasks and those that the settings name."""
+        return {made.executor for made in self.tasks().values()} | set(self.settings.executors)
+
+    def submit(self, dag: Dag[..., Any], *args: Any, **kwargs: Any) -> Run:
+        builder, output = dag.build(*args, **kwargs)
+        new = Compiler(builder, dag.run_options, self.settings, self.executors()).compile(output)
+        with clear_errors(self.url):
+            return Run(self, self.store.submit(new))
+
+    def run(self, run_id: str) -> Run:
+        """A run that was submitted before, maybe by another process."""
+        self.reader.run_state(run_id)
+        return Run(self, run_id)

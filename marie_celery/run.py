@@ -1,0 +1,108 @@
+"""A run, as the client that submitted it sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
+from marie_celery.clock import Clock, SystemClock
+from marie_celery.errors import RunFailed
+from marie_celery.model.states import RunState
+from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
+from marie_celery.store.keys import job_id
+from marie_celery.store.records import JobView, RunView
+
+if TYPE_CHECKING:
+    from marie_celery.extension import Marie
+
+
+class Run:
+    """Waiting never polls: an ended run has a list that waiters turn in place (BLMOVE), however many they are."""
+
+    def __init__(self, marie: Marie, run_id: str, clock: Clock | None = None) -> None:
+        self.marie = marie
+        self.id = run_id
+        self._clock = clock or SystemClock()
+
+    def status(self) -> RunView:
+        return self.marie.reader.run(self.id)
+
+    def jobs(self) -> Iterator[JobView]:
+        return self.marie.reader.jobs(self.id)
+
+    def wait(self, timeout: float | None = None) -> RunState:
+        """The final state. Raises TimeoutError if there is none in time."""
+        end = None if timeout is None else self._clock.monotonic() + timeout
+        self.marie.reader.run_state(self.id)  # an unknown run would be waited for in vain
+        key = self.marie.store.keys.done(self.id)
+        with clear_errors(self.marie.url):
+            while True:
+                state = self.marie.store.client.blmove(key, key, self._slice(end), "LEFT", "LEFT")
+                if state is not None:
+                    return RunState(state)
+                self._check_time(end, timeout)
+
+    async def wait_async(self, timeout: float | None = None) -> RunState:
+        end = None if timeout is None else self._clock.monotonic() + timeout
+        self.marie.reader.run_state(self.id)
+        key = self.marie.store.keys.done(self.id)
+        client: Any = connect_async(self.marie.url)
+        try:
+            with clear_errors(self.marie.url):
+                while True:
+                    state = await client.blmove(key, key, self._slice(end), "LEFT", "LEFT")
+                    if state is not None:
+                        return RunState(state)
+                    self._check_time(end, timeout)
+        finally:
+            await client.aclose()
+
+    def _slice(self, end: float | None) -> float:
+        # 0 would block for ever
+        return BLOCK_SLICE if end is None else min(BLOCK_SLICE, max(0.001, end - self._clock.monotonic()))
+
+    def _check_time(self, end: float | None, timeout: float | None) -> None:
+        if end is not None and self._clock.monotonic() >= end:
+            raise TimeoutError(f"run {self.id} is not done after {timeout} s")
+
+    def result(self, timeout: float | None = None) -> Any:
+        """What the dag returned, with the results in place. Raises RunFailed if the run did not complete."""
+        return self._result(self.wait(timeout))
+
+    async def result_async(self, timeout: float | None = None) -> Any:
+        return self._result(await self.wait_async(timeout))
+
+    def _result(self, state: RunState) -> Any:
+        reader = self.marie.reader
+        if state is not RunState.COMPLETED:
+            raise RunFailed(self.id, state, reader.failed_jobs(self.id))
+        output = json.loads(self.status().output)
+        results = reader.results(self.id, sorted(_referenced(output)))
+        tasks = self.marie.tasks()
+
+        def result_of(number: int) -> Any:
+            text = results[number]
+            value = None if text is None else json.loads(text)
+            task = tasks.get(reader.job(job_id(self.id, number)).task)
+            return value if task is None or value is None else task.signature_of_function.restore_result(value)
+
+        return decode_value(output, result_of)
+
+    def cancel(self, why: str = "cancelled", by: str = "") -> bool:
+        """End what has not ended. False if the run had ended already."""
+        return self.marie.store.cancel_run(self.id, why, by)
+
+    def __repr__(self) -> str:
+        return f"<marie run {self.id}>"
+
+
+def _referenced(value: Any) -> set[int]:
+    if isinstance(value, list):
+        return set().union(*map(_referenced, value))
+    if isinstance(value, dict):
+        if REF in value and set(value) <= {REF, PATH}:
+            return {value[REF]}
+        return set().union(*map(_referenced, value.get(LITERAL, value).values()))
+    return set()

@@ -1,0 +1,1 @@
+"""The scheduler process: chooses what runs next and looks after what nobody else does."""

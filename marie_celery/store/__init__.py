@@ -1,0 +1,1 @@
+"""All of Redis: key names, scripts, and one method per transition."""

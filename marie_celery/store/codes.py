@@ -1,0 +1,18 @@
+"""What the scripts answer. The constants in Lua are generated from this enum."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    OK = 0
+    STALE = 1
+    """The token is old or the job has moved on; nothing was changed."""
+    NOT_READY = 2
+    FULL = 3
+    DUPLICATE = 4
+    GONE = 5
+    """The submission took longer than its lease and was cleared away."""
+    UNKNOWN = 6
+    ENDED = 7

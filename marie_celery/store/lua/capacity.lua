@@ -1,0 +1,21 @@
+-- One consistent look at all executors.
+-- Returns { { executor, capacity, target or '', ready, { holder, worker … }, { worker, slots … } } … }.
+-- @include slots
+
+local answer = {}
+for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
+  local holders = {}
+  for _, attempt in ipairs(redis.call('ZRANGE', slots_key(executor), 0, 999)) do
+    holders[#holders + 1] = attempt
+    holders[#holders + 1] = redis.call('HGET', job_key(string.match(attempt, '^(.+)%.%d+$')), 'worker') or ''
+  end
+  answer[#answer + 1] = {
+    executor,
+    capacity_of(executor),
+    redis.call('HGET', executor_key(executor), 'target') or '',
+    redis.call('ZCARD', ready_key(executor)),
+    holders,
+    redis.call('HGETALL', executor_key(executor) .. ':workers'),
+  }
+end
+return answer

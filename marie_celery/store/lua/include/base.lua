@@ -1,0 +1,54 @@
+-- Context of every script: where the keys live, what time it is, and the small things all of them need.
+--   KEYS[1]  prefix of the namespace, for example marie:{marie}:
+--   ARGV[1]  '' for the time of Redis, or milliseconds (a test's clock)
+--   ARGV[2]  cap of the event stream
+-- A script's own arguments begin at ARGV[3].
+local P = KEYS[1]
+local NOW_US
+if ARGV[1] == '' then
+  local time = redis.call('TIME')
+  NOW_US = tonumber(time[1]) * 1000000 + tonumber(time[2])
+else
+  NOW_US = tonumber(ARGV[1]) * 1000
+end
+local NOW = math.floor(NOW_US / 1000)
+local unpack = unpack or table.unpack
+
+local function int(number)
+  return string.format('%d', number)
+end
+
+local function job_key(id) return P .. 'job:' .. id end
+local function run_key(run) return P .. 'run:' .. run end
+local function ready_key(executor) return P .. 'ready:' .. executor end
+local function slots_key(executor) return P .. 'slots:' .. executor end
+local function executor_key(executor) return P .. 'executor:' .. executor end
+local function worker_key(worker) return P .. 'worker:' .. worker end
+
+-- A run id has 13 characters; its jobs are <run>-<six digits>; a delivery of a job is <job>.<token>.
+local function run_of(id) return string.sub(id, 1, 13) end
+local function number_of(id) return int(tonumber(string.sub(id, 15))) end
+local function job_id(run, number) return run .. '-' .. string.format('%06d', number) end
+local function attempt_id(id, token) return id .. '.' .. token end
+
+-- What one call may touch before it leaves the rest to `advance`.
+local BUDGET = 1000
+local spent = 0
+
+local woken = false
+local function wake()
+  if woken then return end
+  woken = true
+  if redis.call('LLEN', P .. 'wake') == 0 then
+    redis.call('RPUSH', P .. 'wake', '1')
+  end
+end
+
+local function count(counter)
+  redis.call('HINCRBY', P .. 'counters', counter, 1)
+end
+
+local function event(subject, id, from, to, why, by)
+  redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+    subject, id, 'from', from, 'to', to, 'at', int(NOW), 'why', why or '', 'by', by or '')
+end

@@ -1,0 +1,33 @@
+-- @include settle
+-- Ends the job if it has not ended. A process that still runs it keeps its slot until it stops or its lease ends;
+-- its heartbeat is told to stop it, and whatever it reports is fenced off by the state.
+local STOPPABLE = { created = true, ready = true, dispatched = true, active = true, retry = true, held = true }
+
+local function cancel_job(id, why, by)
+  local job = redis.call('HMGET', job_key(id), 'state', 'executor')
+  if not STOPPABLE[job[1]] then return false end
+  if job[1] == 'ready' then
+    redis.call('ZREM', ready_key(job[2]), id)
+  elseif job[1] == 'retry' then
+    redis.call('ZREM', P .. 'delayed', id)
+  end
+  end_job(id, job[1], 'cancelled', why, by)
+  return true
+end
+
+-- item: { 'cancel', run, '-', first number not yet looked at }
+local function sweep_run(item)
+  local run = item[2]
+  local found = redis.call('HMGET', run_key(run), 'jobs', 'cancel', 'ended_at')
+  if not found[1] or found[3] then return end
+  visit_within_budget(item, '0-' .. int(tonumber(found[1]) - 1), function(number)
+    cancel_job(job_id(run, number), found[2])
+  end)
+end
+
+-- Marks the run first: from here on nothing of it is dispatched or started, however long the sweep takes.
+local function cancel_run(run, why, by)
+  redis.call('HSET', run_key(run), 'cancel', why)
+  event('run', run, redis.call('HGET', run_key(run), 'state'), 'cancelling', why, by)
+  sweep_run({ 'cancel', run, '-', 0 })
+end

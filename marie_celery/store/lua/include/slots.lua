@@ -1,0 +1,37 @@
+-- @include base
+-- Capacity of an executor: its target where one is set, else what its live workers report.
+local function capacity_of(executor)
+  local found = redis.call('HMGET', executor_key(executor), 'target', 'capacity')
+  return tonumber(found[1] or found[2] or 0)
+end
+
+local function free_slot(executor, worker, attempt)
+  redis.call('ZREM', slots_key(executor), attempt)
+  if worker and worker ~= '' then
+    redis.call('HDEL', worker_key(worker) .. ':jobs', attempt)
+  end
+end
+
+local function report_slots(executor, worker, slots)
+  local key = executor_key(executor)
+  if slots then
+    redis.call('HSET', key .. ':workers', worker, slots)
+  else
+    redis.call('HDEL', key .. ':workers', worker)
+  end
+  local total = 0
+  for _, reported in ipairs(redis.call('HVALS', key .. ':workers')) do
+    total = total + tonumber(reported)
+  end
+  redis.call('HSET', key, 'capacity', int(total))
+end
+
+local function drop_worker(worker)
+  local key = worker_key(worker)
+  local executors = redis.call('HGET', key, 'executors') or ''
+  for executor in string.gmatch(executors, '[^,]+') do
+    report_slots(executor, worker, nil)
+  end
+  redis.call('ZREM', P .. 'workers', worker)
+  redis.call('DEL', key, key .. ':jobs')
+end

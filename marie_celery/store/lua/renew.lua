@@ -1,0 +1,71 @@
+-- The heartbeat of a worker process: reports its slots, renews the leases of all its jobs in one call, and brings
+-- back what it has to stop.
+--   ARGV[3]  worker   ARGV[4]  milliseconds until it counts as dead
+--   ARGV[5]  milliseconds of the run lease   ARGV[6]  milliseconds of the dispatch lease
+--   then     n, n × (field, value) of the worker       (host, pid, pool …)
+--   then     n, n × (executor, slots)
+--   then     n, n × attempt                            received but not started
+--   then     n, n × pid                                its live processes; a job of another one is not renewed
+-- Returns { attempts to stop }.
+-- @include slots
+
+local at = 7
+local function take()
+  at = at + 1
+  return ARGV[at - 1]
+end
+
+local worker = ARGV[3]
+local key = worker_key(worker)
+local fields = tonumber(take())
+local before = redis.call('HGET', key, 'executors')
+redis.call('HSET', key, 'seen_at', int(NOW), unpack(ARGV, at, at + fields * 2 - 1))
+at = at + fields * 2
+redis.call('ZADD', P .. 'workers', int(NOW + tonumber(ARGV[4])), worker)
+
+local names = {}
+for _ = 1, tonumber(take()) do
+  local executor, slots = take(), take()
+  names[#names + 1] = executor
+  if redis.call('HGET', executor_key(executor) .. ':workers', worker) ~= slots then
+    redis.call('SADD', P .. 'executors', executor)
+    report_slots(executor, worker, slots)
+    wake()
+  end
+end
+for executor in string.gmatch(before or '', '[^,]+') do
+  local kept = false
+  for _, name in ipairs(names) do kept = kept or name == executor end
+  if not kept then report_slots(executor, worker, nil) end
+end
+redis.call('HSET', key, 'executors', table.concat(names, ','))
+
+local function renew(attempt, state, lease)
+  local id, token = string.match(attempt, '^(.+)%.(%d+)$')
+  local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor')
+  if job[2] == token and job[1] == state then
+    redis.call('ZADD', slots_key(job[3]), 'XX', int(NOW + tonumber(lease)), attempt)
+    return true
+  end
+  -- A process that is being stopped still needs its slot.
+  if job[3] then
+    redis.call('ZADD', slots_key(job[3]), 'XX', int(NOW + tonumber(ARGV[6])), attempt)
+  end
+  return false
+end
+
+for _ = 1, tonumber(take()) do
+  renew(take(), 'dispatched', ARGV[6])
+end
+local alive = {}
+for _ = 1, tonumber(take()) do
+  alive[take()] = true
+end
+local stop = {}
+local running = redis.call('HGETALL', key .. ':jobs')
+for i = 1, #running, 2 do
+  if alive[running[i + 1]] and not renew(running[i], 'active', ARGV[5]) then
+    stop[#stop + 1] = running[i]
+  end
+end
+return stop

@@ -1,0 +1,115 @@
+-- Accepts a run. Small runs come in one call; large ones in chunks under a staging run that nobody sees until
+-- the last call flips it, so a submit is all or nothing.
+--   ARGV[3]  run id, or '' to mint one (the first call)
+--   ARGV[4]  '1' if this is the last call
+--   ARGV[5]  milliseconds until an unfinished submission counts as abandoned
+--   ARGV[6]  the user's key, '' = none   ARGV[7]  duplicate policy
+--   then     n, n × (field, value) of the run          (first call only, else 0)
+--   then     n, n × (number, policy as JSON)           (first call only, else 0)
+--   then     n, n × executor name                      (first call only, else 0)
+--   then     first job number, n, n × (inputs, m, m × (field, value))
+-- Returns { OK, run } | { DUPLICATE, run that has the key } | { GONE, run }.
+-- Events: run '' → created at the flip, job created → ready for its roots.
+-- @include settle
+-- @include cancel
+-- @generate codes
+
+local at = 8
+local function take()
+  at = at + 1
+  return ARGV[at - 1]
+end
+
+local function mint()
+  local last = tonumber(redis.call('GET', P .. 'clock') or 0)
+  local id = math.max(NOW_US, last + 1)
+  redis.call('SET', P .. 'clock', string.format('%.0f', id))
+  local high = math.floor(id / 4294967296)
+  return string.format('%05x%08x', high, id - high * 4294967296)
+end
+
+-- SLAs are absolute times, or `…_in` milliseconds from now, made absolute by the clock of Redis.
+local function make_absolute(key, name)
+  local delay = redis.call('HGET', key, name .. '_in')
+  if delay then
+    redis.call('HSET', key, name, int(NOW + tonumber(delay)))
+    redis.call('HDEL', key, name .. '_in')
+  end
+end
+
+local OPEN = { created = true, active = true, paused = true }
+local user_key, policy = ARGV[6], ARGV[7]
+local holder = user_key ~= '' and redis.call('HGET', P .. 'run-keys', user_key)
+local holder_state = holder and redis.call('HGET', run_key(holder), 'state')
+
+local function refused()
+  if not holder_state or policy == 'allow_all' or policy == 'replace' then return false end
+  return policy == 'reject_all' or OPEN[holder_state] or
+    (policy == 'reject_duplicate' and holder_state == 'completed')
+end
+
+local run = ARGV[3]
+if refused() then
+  if run ~= '' then
+    redis.call('ZREM', P .. 'staging', run)
+    redis.call('RPUSH', P .. 'advance', 'delete ' .. run .. ' - 0')
+    wake()
+  end
+  return { DUPLICATE, holder }
+end
+if run == '' then
+  run = mint()
+  local key = run_key(run)
+  local fields = tonumber(take())
+  redis.call('HSET', key, 'state', 'staging', 'left', '0', 'created_at', int(NOW),
+    unpack(ARGV, at, at + fields * 2 - 1))
+  at = at + fields * 2
+  make_absolute(key, 'soft')
+  make_absolute(key, 'hard')
+  for _ = 1, tonumber(take()) do
+    redis.call('HSET', key .. ':specs', take(), take())
+  end
+  for _ = 1, tonumber(take()) do
+    redis.call('SADD', P .. 'executors', take())
+  end
+else
+  if not redis.call('ZSCORE', P .. 'staging', run) then
+    return { GONE, run }
+  end
+  for _ = 1, 3 do take() end
+end
+
+local key = run_key(run)
+local inherited = redis.call('HMGET', key, 'soft', 'hard')
+local number = tonumber(take())
+local jobs = tonumber(take())
+for _ = 1, jobs do
+  local job = job_key(job_id(run, number))
+  redis.call('HSET', key .. ':inputs', int(number), take())
+  local fields = tonumber(take())
+  redis.call('HSET', job, 'state', 'created', unpack(ARGV, at, at + fields * 2 - 1))
+  at = at + fields * 2
+  make_absolute(job, 'soft')
+  make_absolute(job, 'hard')
+  if inherited[1] then redis.call('HSETNX', job, 'soft', inherited[1]) end
+  if inherited[2] then redis.call('HSETNX', job, 'hard', inherited[2]) end
+  number = number + 1
+end
+redis.call('HSET', key, 'jobs', int(number))
+
+if ARGV[4] ~= '1' then
+  redis.call('ZADD', P .. 'staging', int(NOW + tonumber(ARGV[5])), run)
+  return { OK, run }
+end
+
+redis.call('ZREM', P .. 'staging', run)
+if user_key ~= '' then
+  if policy == 'replace' and OPEN[holder_state] then cancel_run(holder, 'replaced') end
+  redis.call('HSET', P .. 'run-keys', user_key, run)
+end
+redis.call('HSET', key, 'state', 'created', 'left', int(number), 'created', int(number))
+redis.call('ZADD', P .. 'runs', int(NOW), run)
+event('run', run, '', 'created')
+settling[1] = { 'roots', run, '-', 0 }
+settle()
+return { OK, run }

@@ -1,0 +1,141 @@
+"""What goes into and comes out of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from marie_celery.model.states import RunState, WorkState
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job of a submission: the fields of its hash, and its inputs as text."""
+
+    fields: Mapping[str, str]
+    inputs: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A submission, complete and checked."""
+
+    fields: Mapping[str, str]
+    specs: Mapping[str, str]
+    executors: Sequence[str]
+    jobs: Sequence[NewJob]
+    key: str = ""
+    duplicates: str = "reject_duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A ready job, as the planner and the transport need it."""
+
+    job_id: str
+    executor: str
+    task: str
+    level: int
+    priority: int
+    soft_ms: int | None
+    hard_ms: int | None
+    ready_ms: int
+    estimate_ms: int | None
+    time_limit: float | None
+    soft_time_limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    executor: str
+    free: int
+    waiting: int
+    candidates: Sequence[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A rendered message for one kind of job: where it goes, and its text with marks to fill in."""
+
+    queue_key: str
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The answer to one dispatch: the token if the job was booked, else why not."""
+
+    job_id: str
+    code: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a worker gets when it begins an attempt."""
+
+    inputs: str
+    policy: Mapping[str, object]
+    job: Mapping[str, str]
+    results: Mapping[int, str | None]
+    dag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    workers: int
+    lost: int
+    resent: int
+    abandoned: int
+
+    def __bool__(self) -> bool:
+        return any((self.workers, self.lost, self.resent, self.abandoned))
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorView:
+    name: str
+    capacity: int
+    target: int | None
+    ready: int
+    holders: Mapping[str, str]
+    """attempt → worker, '' while nobody has started it"""
+    workers: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    job_id: str
+    state: WorkState
+    task: str
+    name: str
+    executor: str
+    level: int
+    attempt: int
+    reason: str
+    worker: str
+    changed_ms: int | None
+    error: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    run_id: str
+    state: RunState
+    dag: str
+    priority: int
+    jobs: int
+    counts: Mapping[WorkState, int]
+    created_ms: int
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    soft_ms: int | None = None
+    hard_ms: int | None = None
+    key: str = ""
+    reason: str = ""
+    output: str = "null"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        return sum(number for state, number in self.counts.items() if state.terminal)

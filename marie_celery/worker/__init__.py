@@ -1,0 +1,1 @@
+"""What runs inside Celery workers: the task class, the request class, the heartbeat, `current_job`."""

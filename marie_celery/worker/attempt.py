@@ -1,0 +1,116 @@
+"""Runs one attempt of a job: start, resolve the inputs, call the function, report how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
+
+from marie_celery.authoring.payload import decode_arguments, encode_result
+from marie_celery.errors import PayloadError, RetryAfter, Skip
+from marie_celery.model.retry import FailureKind
+from marie_celery.store.keys import run_of, split_attempt
+from marie_celery.store.records import Started
+from marie_celery.store.store import Store
+from marie_celery.worker.current import CurrentJob, as_current
+
+if TYPE_CHECKING:
+    from marie_celery.authoring.task import Task
+
+TRACEBACK_LIMIT = 16_384
+
+
+class Attempt:
+    """One delivery of a job. What it returns or raises is what Celery, and so Flower, shows for it."""
+
+    def __init__(self, store: Store, task: Task[..., Any], attempt: str, worker: str) -> None:
+        self.store = store
+        self.task = task
+        self.worker = worker
+        self.job_id, self.token = split_attempt(attempt)
+
+    def run(self) -> Any:
+        started = self.store.start(self.job_id, self.token, self.worker, os.getpid())
+        if started is None:
+            raise Ignore(f"attempt {self.token} of {self.job_id} is stale")
+        try:
+            value, text = self._call(started)
+        except Skip as skip:
+            self._must_count(self.store.skip(self.job_id, self.token, self.worker, skip.reason))
+            return None
+        except RetryAfter as again:
+            self._fail(again, FailureKind.FAILURE, delay_seconds=again.seconds)
+        except SoftTimeLimitExceeded as error:
+            self._fail(error, FailureKind.TIMEOUT)
+        except Exception as error:
+            self._fail(error, FailureKind.FAILURE, give_up=self._is_final(error))
+        self._must_count(self.store.finish(self.job_id, self.token, self.worker, text))
+        return value
+
+    def _call(self, started: Started) -> tuple[Any, str]:
+        args, kwargs = self._arguments(started)
+        with as_current(self._describe(started, args, kwargs)):
+            value = self.task.function(*args, **kwargs)
+        text = encode_result(value, self.task.signature_of_function)
+        most = self.store.settings.max_result_bytes
+        if len(text) > most:
+            raise PayloadError(
+                f"the result of {self.task.name} has {len(text)} bytes, max_result_bytes is {most}; "
+                "store it elsewhere and return where"
+            )
+        return value, text
+
+    def _arguments(self, started: Started) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        cache: dict[int, Any] = {}
+
+        def result_of(number: int) -> Any:
+            if number not in cache:
+                text = started.results.get(number)
+                cache[number] = None if text is None else json.loads(text)
+            return cache[number]
+
+        args, kwargs = decode_arguments(started.inputs, result_of)
+        return self.task.signature_of_function.restore_arguments(args, kwargs)
+
+    def _describe(self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CurrentJob:
+        return CurrentJob(
+            job_id=self.job_id,
+            run_id=run_of(self.job_id),
+            dag=started.dag,
+            name=started.job["name"],
+            task=self.task.name,
+            executor=started.job["executor"],
+            attempt=self.token,
+            token=self.token,
+            worker=self.worker,
+            args=args,
+            kwargs=kwargs,
+        )
+
+    def _is_final(self, error: Exception) -> bool:
+        if isinstance(error, (PayloadError, *self.task.give_up_on)):
+            return True
+        return bool(self.task.retry_on) and not isinstance(error, self.task.retry_on)
+
+    def _fail(self, error: Exception, kind: FailureKind, **how: Any) -> None:
+        """Reports, then raises what tells Celery the same."""
+        state = self.store.fail(
+            self.job_id, self.token, self.worker, kind, describe_error(error), roll=random.random(), **how
+        )
+        self._must_count(state is not None)
+        if state != "failed":
+            raise Retry(f"{kind} of job {self.job_id}", exc=error) from error
+        raise error
+
+    def _must_count(self, accepted: bool) -> None:
+        if not accepted:
+            raise Ignore(f"attempt {self.token} of {self.job_id} was overtaken; what it did does not count")
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    text = "".join(traceback.format_exception(error))
+    return {"type": type(error).__name__, "message": str(error), "traceback": text[-TRACEBACK_LIMIT:]}

@@ -1,0 +1,48 @@
+"""`current_job()`: what a task may know about the job it runs for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from marie_celery.errors import MarieError
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentJob:
+    job_id: str
+    run_id: str
+    dag: str
+    name: str
+    task: str
+    executor: str
+    attempt: int
+    """1 for the first delivery."""
+    token: int
+    """Only ever grows: pass it to systems that can refuse writes with an older one."""
+    worker: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+_current: ContextVar[CurrentJob | None] = ContextVar("marie_job", default=None)
+
+
+def current_job() -> CurrentJob:
+    """The job that this code runs for. Raises outside of one (plain `.delay()`, direct calls)."""
+    job = _current.get()
+    if job is None:
+        raise MarieError("there is no current job: this code was not started by marie_celery")
+    return job
+
+
+@contextmanager
+def as_current(job: CurrentJob) -> Iterator[None]:
+    token = _current.set(job)
+    try:
+        yield
+    finally:
+        _current.reset(token)

@@ -1,0 +1,43 @@
+"""What the parent process of a worker sees and its children cannot tell: lost processes, hard time limits."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from billiard.einfo import ExceptionWithTraceback
+from billiard.exceptions import Terminated, WorkerLostError
+from celery.worker.request import Request
+from redis import RedisError
+
+from marie_celery.model.retry import FailureKind
+from marie_celery.store.keys import split_attempt
+from marie_celery.worker.task import is_attempt
+
+log = logging.getLogger(__name__)
+
+
+class MarieRequest(Request):  # type: ignore[misc]
+    def on_timeout(self, soft: bool, timeout: float) -> None:
+        super().on_timeout(soft, timeout)
+        if not soft:
+            self._report(FailureKind.TIMEOUT, "TimeLimitExceeded", f"stopped after its time limit of {timeout} s")
+
+    def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
+        error = exc_info.exception
+        if isinstance(error, ExceptionWithTraceback):
+            error = error.exc
+        if isinstance(error, WorkerLostError | Terminated):
+            self._report(FailureKind.CRASH, type(error).__name__, str(error))
+        return super().on_failure(exc_info, send_failed_event=send_failed_event, return_ok=return_ok)
+
+    def _report(self, kind: FailureKind, name: str, message: str) -> None:
+        if not is_attempt(self.id):
+            return
+        from marie_celery.extension import Marie
+
+        job, token = split_attempt(self.id)
+        try:
+            Marie.of(self.app).store.fail(job, token, self.hostname, kind, {"type": name, "message": message})
+        except RedisError as error:
+            log.warning("could not report the %s of %s (%s); its lease will tell", kind, self.id, error)

@@ -1,0 +1,158 @@
+"""A Celery app for system tests: small tasks that succeed, fail, hang and die on purpose."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from celery import Celery
+from pydantic import BaseModel
+
+from marie_celery import Marie, RetryAfter, Skip, current_job, dag, task
+
+app = Celery("system", broker=os.environ.get("CELERY_BROKER_URL", "redis://localhost:1/0"))
+app.conf.update(accept_content=["json"], broker_connection_retry_on_startup=True, worker_hijack_root_logger=False)
+marie = Marie(app)
+
+
+class Invoice(BaseModel):
+    number: int
+    due: datetime
+
+
+@dataclass
+class Line:
+    text: str
+    amount: float
+
+
+@task(executor="main")
+def add(x: int, y: int = 1) -> int:
+    return x + y
+
+
+@task(executor="main")
+def total(xs: list[int]) -> int:
+    return sum(xs)
+
+
+@task(executor="main")
+def who() -> dict[str, object]:
+    job = current_job()
+    return {"job": job.job_id, "run": job.run_id, "attempt": job.attempt, "executor": job.executor, "dag": job.dag}
+
+
+@task(executor="pools")
+def double(x: int) -> int:
+    return x * 2
+
+
+@task(executor="main")
+def bill(invoice: Invoice, lines: list[Line]) -> Invoice:
+    assert isinstance(invoice, Invoice)
+    assert all(isinstance(line, Line) for line in lines)
+    return Invoice(number=invoice.number + len(lines), due=invoice.due)
+
+
+@task(executor="main", retry_limit=2, retry_delay=0.01)
+def succeed_on_attempt(number: int) -> int:
+    if current_job().attempt < number:
+        raise RuntimeError(f"attempt {current_job().attempt} fails")
+    return current_job().attempt
+
+
+@task(executor="main", retry_limit=0)
+def fail(text: str) -> int:
+    raise ValueError(text)
+
+
+@task(executor="main", retry_limit=1)
+def again_later() -> int:
+    if current_job().attempt == 1:
+        raise RetryAfter(0.01)
+    return current_job().attempt
+
+
+@task(executor="main")
+def skip(reason: str) -> int:
+    raise Skip(reason)
+
+
+@task(executor="main", join="all_done")
+def clean_up(x: object) -> str:
+    return "clean"
+
+
+@task(executor="main", crash_limit=2)
+def die() -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@task(executor="main", time_limit=1, timeout_retry_limit=0)
+def hang() -> int:
+    time.sleep(3600)
+    return 0
+
+
+@task(executor="main")
+def run_until(marker: str) -> str:
+    """Tells that it runs by a file, then runs until the file is gone."""
+    path = Path(marker)
+    path.write_text(current_job().job_id)
+    while path.exists():
+        time.sleep(0.02)
+    return "ended"
+
+
+@task(executor="main", retry_limit=0)
+def too_much() -> str:
+    return "x" * 2_000_000
+
+
+@dag
+def layered(layers: int, width: int) -> int:
+    x = 0
+    for _ in range(layers):
+        x = total([add(x) for _ in range(width)])
+    return x
+
+
+@dag
+def chain(length: int) -> int:
+    x = 0
+    for _ in range(length):
+        x = add(x)
+    return x
+
+
+@dag
+def wide(width: int) -> int:
+    return total([add(number) for number in range(width)])
+
+
+@dag
+def doubled(numbers: list[int]) -> list[int]:
+    return [double(number) for number in numbers]
+
+
+@dag
+def single(name: str, args: list[object]) -> object:
+    """One task by name, out of those in this module."""
+    return {made.short_name: made for made in marie.tasks().values()}[name](*args)
+
+
+@dag
+def billed(number: int) -> Invoice:
+    invoice = Invoice(number=number, due=datetime.fromisoformat("2026-11-18T12:00:00+00:00"))
+    return bill(bill(invoice, [Line("a", 1.0)]), [Line("b", 2.0), Line("c", 3.0)])
+
+
+@dag
+def broken_branch() -> dict[str, object]:
+    broken = add(fail("no luck"))
+    return {"fine": add(1), "broken": broken, "clean": clean_up(broken)}

@@ -1,0 +1,1 @@
+"""How a text is sorted into a class, and which facts are found in it."""
