@@ -32,8 +32,8 @@ up: $(STAMP) ## Leave the example cluster running until Ctrl-C
 bench: $(STAMP) ## Benchmarks (ratios within one run)
 	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
-docs: ## List the documentation
-	@ls docs/*.md
+docs: $(STAMP) ## Check the documentation: links, headings, keys, states
+	@$(BIN)/python -m pytest -q tests/unit/test_docs.py tests/unit/test_links.py
 
 clean: ## Remove the environment and caches
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

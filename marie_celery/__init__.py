@@ -1,5 +1,6 @@
 """Runs DAGs by deadline on Celery workers."""
 
+from marie_celery.authoring.control import merge
 from marie_celery.authoring.dag import dag
 from marie_celery.authoring.options import Duplicates
 from marie_celery.authoring.task import task
@@ -45,5 +46,6 @@ __all__ = [
     "WorkState",
     "current_job",
     "dag",
+    "merge",
     "task",
 ]

@@ -13,6 +13,7 @@ from typing import Self
 
 from marie_celery.clock import Clock, SystemClock
 from marie_celery.embedded import EmbeddedServer
+from marie_celery.embedded.watcher import die_with_the_parent
 from marie_celery.errors import ServerError
 
 
@@ -78,6 +79,8 @@ class Cluster:
                 stderr=output,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                # Should we be killed, they end as if asked to; our thread is the main one of a demo or a test.
+                preexec_fn=die_with_the_parent if sys.platform == "linux" else None,
             )
         finally:
             if output is not None:

@@ -18,8 +18,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from marie_celery.errors import ConfigError
-from marie_celery.model.priority import parse_priority
+from marie_celery.model.priority import PriorityMode, parse_priority
 from marie_celery.model.retry import RetryPolicy
+from marie_celery.model.sla import OnHardSla
+from marie_celery.planning.settings import LevelMode, PlanningSettings
 
 DEFAULT_FILE = Path("config/marie.yml")
 
@@ -47,10 +49,24 @@ class Settings(BaseModel):
     lease_ttl_seconds: float = Field(5.0, gt=0)
     run_ttl_seconds: float = Field(60.0, gt=0)
     staging_ttl_seconds: float = Field(30.0, gt=0)
+    planner: str = "global"
+    planners: tuple[str, ...] = ()
+    priority_mode: PriorityMode = PriorityMode.SLA_FIRST
+    level_mode: LevelMode = LevelMode.DEPTH
+    starvation_timeout: float = Field(1800.0, ge=0)
+    burst_window: float = Field(10.0, ge=0)
+    slack_patience: float = Field(43_200.0, ge=0)
+    new_dag_share: float = Field(0.3, ge=0, le=1)
+    max_active_dags: int = Field(0, ge=0)
     max_concurrency: int = Field(0, ge=0)
     default_priority: int = 50
+    on_hard_sla: OnHardSla = OnHardSla.ESCALATE
     max_result_bytes: int = Field(1_048_576, gt=0)
+    alert_webhook: str | None = None
+    alert_allow_private: bool = False
     max_events: int = Field(100_000, gt=0)
+    retention: float = Field(1_209_600.0, ge=0)
+    archive: str | None = None
     retry: RetryPolicy = RetryPolicy()
     executors: dict[str, ExecutorSettings] = Field(default_factory=dict)
 
@@ -72,6 +88,17 @@ class Settings(BaseModel):
     def heartbeat_seconds(self) -> float:
         """Three chances to renew before the shorter lease ends."""
         return self.lease_ttl_seconds / 3
+
+    @property
+    def planning(self) -> PlanningSettings:
+        """The knobs that all planners share."""
+        return PlanningSettings(
+            priority_mode=self.priority_mode,
+            level_mode=self.level_mode,
+            starvation_timeout_ms=round(self.starvation_timeout * 1000),
+            burst_window_ms=round(self.burst_window * 1000),
+            slack_patience_ms=round(self.slack_patience * 1000),
+        )
 
     def queue_of(self, executor: str) -> str:
         settings = self.executors.get(executor)

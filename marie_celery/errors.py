@@ -8,6 +8,7 @@
     ├── DuplicateRun                     a run with this key exists; .run_id tells which
     ├── UnknownRun (LookupError)
     ├── UnknownJob (LookupError)
+    ├── UnknownExecutor (LookupError)
     ├── IllegalTransition (RuntimeError) a state change that the transition table does not have
     └── RunFailed                        .errors maps each failed job to its error
 
@@ -70,6 +71,12 @@ class UnknownJob(MarieError, LookupError):
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
         super().__init__(f"there is no job '{job_id}'")
+
+
+class UnknownExecutor(MarieError, LookupError):
+    def __init__(self, executor: str) -> None:
+        self.executor = executor
+        super().__init__(f"there is no executor '{executor}': no worker and no run has named it yet")
 
 
 class IllegalTransition(MarieError, RuntimeError):

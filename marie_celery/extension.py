@@ -11,15 +11,18 @@ from weakref import WeakKeyDictionary
 
 from celery import Celery
 
-from marie_celery.authoring.compile import Compiler
+from marie_celery.alerts.callbacks import F, on_alert
+from marie_celery.authoring.compile import Compiler, Surroundings
 from marie_celery.authoring.dag import Dag, dag
 from marie_celery.authoring.task import Task, task
 from marie_celery.config import Settings, load_settings
 from marie_celery.errors import ConfigError
+from marie_celery.operations import Operations
 from marie_celery.run import Run
 from marie_celery.store.connection import check_server, clear_errors, connect, is_redis_url
 from marie_celery.store.reading import Reader
 from marie_celery.store.store import Store
+from marie_celery.store.why import Why, why
 from marie_celery.worker.setup import install
 
 log = logging.getLogger(__name__)
@@ -85,6 +88,11 @@ class Marie:
         """`@marie.dag`: like `@dag`, for this app only."""
         return partial(dag, app=self.app)
 
+    @property
+    def on_alert(self) -> Callable[[F], F]:
+        """`@marie.on_alert`: told of missed SLAs."""
+        return on_alert
+
     def tasks(self) -> dict[str, Task[..., Any]]:
         found = ((name, getattr(item, "marie", None)) for name, item in self.app.tasks.items())
         return {name: made for name, made in found if made is not None}
@@ -95,11 +103,23 @@ class Marie:
 
     def submit(self, dag: Dag[..., Any], *args: Any, **kwargs: Any) -> Run:
         builder, output = dag.build(*args, **kwargs)
-        new = Compiler(builder, dag.run_options, self.settings, self.executors()).compile(output)
+        with clear_errors(self.url):
+            now_ms, estimates = self.reader.now_and_estimates({node.task.name for node in builder.nodes})
+        around = Surroundings(self.settings, self.executors(), self.tasks().keys(), now_ms, estimates)
+        new = Compiler(builder, dag.run_options, around).compile(output)
         with clear_errors(self.url):
             return Run(self, self.store.submit(new))
+
+    @property
+    def operations(self) -> Operations:
+        """cancel, pause, resume, replay, dead letters, reconcile."""
+        return Operations(self)
 
     def run(self, run_id: str) -> Run:
         """A run that was submitted before, maybe by another process."""
         self.reader.run_state(run_id)
         return Run(self, run_id)
+
+    def why(self, id: str) -> Why:
+        """Why a job does not run, or what a run waits for."""
+        return why(self.store, id)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
 from marie_celery.clock import Clock, SystemClock
-from marie_celery.errors import RunFailed
+from marie_celery.errors import RunFailed, UnknownJob
 from marie_celery.model.states import RunState
 from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
 from marie_celery.store.keys import job_id
 from marie_celery.store.records import JobView, RunView
+from marie_celery.store.why import Why, number_by_name, why
 
 if TYPE_CHECKING:
     from marie_celery.extension import Marie
@@ -89,6 +90,16 @@ class Run:
             return value if task is None or value is None else task.signature_of_function.restore_result(value)
 
         return decode_value(output, result_of)
+
+    def why(self, name: str | None = None) -> Why:
+        """What the run waits for, or why its job of this name does not run."""
+        store = self.marie.store
+        if name is None:
+            return why(store, self.id)
+        number = number_by_name(store, self.id, name)
+        if number is None:
+            raise UnknownJob(name)
+        return why(store, job_id(self.id, number))
 
     def cancel(self, why: str = "cancelled", by: str = "") -> bool:
         """End what has not ended. False if the run had ended already."""

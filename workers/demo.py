@@ -19,7 +19,7 @@ from workers.documents import make_documents
 
 DOCUMENTS = 20
 SECONDS = 180.0
-console = Console(highlight=False)
+console = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
 from marie_celery.authoring.builder import Builder, Node
+from marie_celery.authoring.control import is_control
 from marie_celery.authoring.options import Duplicates, JobOptions, RunOptions
 from marie_celery.authoring.payload import ArgumentEncoder, describe, encode_value
 from marie_celery.authoring.reference import Ref
@@ -20,19 +22,34 @@ from marie_celery.model.graph import Layout, find_cycle, lay_out
 from marie_celery.model.joins import JoinRule
 from marie_celery.model.priority import parse_priority
 from marie_celery.model.retry import RetryPolicy
-from marie_celery.model.sla import Sla
+from marie_celery.model.sla import OnHardSla, Sla
+from marie_celery.planning.critical_path import remaining_paths
+from marie_celery.planning.estimates import RuntimeEstimate
 from marie_celery.store.keys import MAX_JOBS_PER_RUN
 from marie_celery.store.records import NewJob, NewRun
 
 _POLICY = tuple(RetryPolicy.model_fields)
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a submission has to know of the cluster: the time of Redis, the executors, what was learned of tasks."""
+
+    settings: Settings
+    executors: Collection[str]
+    tasks: Collection[str] | None = None
+    """Names of the tasks that the app has; None = not known."""
+    now_ms: int = 0
+    estimates: Mapping[str, RuntimeEstimate] = field(default_factory=dict)
+
+
 class Compiler:
-    def __init__(self, builder: Builder, options: RunOptions, settings: Settings, executors: Collection[str]) -> None:
+    def __init__(self, builder: Builder, options: RunOptions, around: Surroundings) -> None:
         self.builder = builder
         self.options = options
-        self.settings = settings
-        self.executors = executors
+        self.settings = around.settings
+        self.executors = around.executors
+        self.around = around
         self.problems: list[str] = []
         self._specs: dict[str, str] = {}
         self._spec_by_options: dict[int, str] = {}
@@ -54,17 +71,23 @@ class Compiler:
             references.append(refs)
             sources.append(self._parents(node, refs))
         layout = self._layout(sources)
+        paths = self._paths(layout)
         jobs = [
-            NewJob(self._job_fields(node, priority, layout, sources[number], references[number]), inputs[number])
+            NewJob(
+                {**self._job_fields(node, priority, layout, sources[number], references[number]), **paths[number]},
+                inputs[number],
+            )
             for number, node in enumerate(nodes)
         ]
         if self.problems:
             raise DagError(self.builder.dag, self.problems)
+        if any("control" in job.fields for job in jobs):
+            run_fields["controls"] = "1"
         run_fields["roots"] = ranges.pack(number for number, parents in enumerate(sources) if not parents)
         return NewRun(
             fields=run_fields,
             specs={number: text for text, number in self._specs.items()},
-            executors=sorted({job.fields["executor"] for job in jobs}),
+            executors=sorted({job.fields["executor"] for job in jobs if "control" not in job.fields}),
             jobs=jobs,
             key=self.options.key or "",
             duplicates=self._duplicates(),
@@ -115,14 +138,21 @@ class Compiler:
         return node.number < len(nodes) and nodes[node.number] is node
 
     def _sla_fields(self, options: RunOptions | JobOptions, where: str) -> dict[str, str]:
+        fields = {}
+        if options.on_hard_sla is not None:
+            try:
+                fields["on_hard"] = OnHardSla(options.on_hard_sla).value
+            except ValueError:
+                known = ", ".join(OnHardSla)
+                self.problems.append(f"{where}on_hard_sla='{options.on_hard_sla}' is unknown; there are {known}")
         if options.soft_sla is None and options.hard_sla is None:
-            return {}
+            return fields
         try:
             sla = Sla.parse(options.soft_sla, options.hard_sla)
+            sla.at(self.around.now_ms)
         except ConfigError as error:
             self.problems.append(f"{where}{error}")
-            return {}
-        fields = {}
+            return fields
         for name, end in (("soft", sla.soft), ("hard", sla.hard)):
             if end is not None:
                 fields[f"{name}_in" if end.relative else name] = str(end.ms)
@@ -153,12 +183,31 @@ class Compiler:
             self.problems.append("it has a cycle: " + " → ".join([*names, names[0]]))
         return layout
 
+    def _paths(self, layout: Layout) -> list[dict[str, str]]:
+        """The longest way to the end of the run behind each job, by what is known of runtimes."""
+        nodes = self.builder.nodes
+
+        def seconds(number: int) -> float | None:
+            given = nodes[number].options.estimated_runtime
+            learned = self.around.estimates.get(nodes[number].task.name)
+            return given if _is_seconds(given) else learned.seconds if learned else None
+
+        if not layout.acyclic or not any(seconds(number) for number in range(len(nodes))):
+            return [{} for _ in nodes]
+        paths = remaining_paths(dict(enumerate(layout.children)), seconds, layout.order)
+        found = (paths[number] for number in range(len(nodes)))
+        return [{} if path is None else {"path": str(round(path * 1000))} for path in found]
+
     def _job_fields(
         self, node: Node, run_priority: int, layout: Layout, parents: list[int], references: list[int]
     ) -> dict[str, str]:
         options = node.options
         executor = options.executor or ""
-        if executor not in self.executors:
+        control = is_control(node.task)
+        tasks = self.around.tasks
+        if tasks is not None and node.task.name not in tasks and not control:
+            self.problems.append(f"{node.name}: the app has no task '{node.task.name}': no worker could run it")
+        if executor not in self.executors and not control:
             known = ", ".join(sorted(self.executors))
             self.problems.append(f"{node.name}: executor '{executor}' is unknown; there are {known}")
         fields = {
@@ -169,6 +218,8 @@ class Compiler:
             "priority": str(run_priority),
             "spec": self._spec(node, executor),
         }
+        if control:
+            fields["control"] = node.task.short_name
         if parents:
             fields["parents"] = fields["deps"] = str(len(parents))
         if children := layout.children[node.number]:
@@ -186,8 +237,8 @@ class Compiler:
         if _is_seconds(options.estimated_runtime):
             fields["estimate"] = str(round(options.estimated_runtime * 1000))
         fields.update(self._limits(options, executor))
-        fields.update(self._sla_fields(options, f"{node.name}: "))
-        return fields
+        own = self._sla_fields(options, f"{node.name}: ")
+        return {**fields, **own, "sla": "1"} if own else fields
 
     def _check_seconds(self, node: Node) -> None:
         for name in ("estimated_runtime", "time_limit", "soft_time_limit"):

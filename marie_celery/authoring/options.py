@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from marie_celery.model.joins import JoinRule
-from marie_celery.model.sla import SlaValue
+from marie_celery.model.sla import OnHardSla, SlaValue
 
 
 class Duplicates(StrEnum):
@@ -44,6 +44,7 @@ class JobOptions(_Options):
     priority: int | str | None = None
     soft_sla: SlaValue | None = None
     hard_sla: SlaValue | None = None
+    on_hard_sla: OnHardSla | str | None = None
     estimated_runtime: float | None = None
     join: JoinRule | str = JoinRule.ALL_SUCCESS
     time_limit: float | None = None
@@ -62,6 +63,7 @@ class RunOptions(_Options):
     priority: int | str | None = None
     soft_sla: SlaValue | None = None
     hard_sla: SlaValue | None = None
+    on_hard_sla: OnHardSla | str | None = None
     key: str | None = None
     duplicates: Duplicates | str = Duplicates.REJECT_DUPLICATE
     fail_fast: bool = False

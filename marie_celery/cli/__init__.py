@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import click
-from celery import Celery
 
-from marie_celery.cli.context import MarieGroup, load_app
-from marie_celery.cli.inspection import capacity, doctor
-from marie_celery.cli.processes import scheduler, up, worker
+from marie_celery.cli.capacity import capacity
+from marie_celery.cli.doctor import doctor
+from marie_celery.cli.errors import MarieGroup
+from marie_celery.cli.planning import estimates, planner, reprioritise, why
+from marie_celery.cli.processes import scheduler, worker
 from marie_celery.cli.runs import cancel, runs, show, submit
+from marie_celery.cli.schedules import schedules
+from marie_celery.cli.simulation import simulate
+from marie_celery.cli.up import up
+from marie_celery.cli.web import web
+
+# In the order of a first day: start, submit, look, steer, check.
+VERBS = (
+    *(scheduler, worker, web, up),
+    *(submit, runs, show, why, cancel, reprioritise, schedules),
+    *(capacity, planner, estimates, simulate, doctor),
+)
 
 
 @click.group(cls=MarieGroup)
 def marie() -> None:
-    """DAGs by deadline: scheduler, workers, runs."""
+    """Run DAGs by deadline: scheduler and workers, runs, a look at both.
+
+    The app comes first, as for all of Celery: celery -A yourmodule marie runs
+    """
 
 
-@click.group(cls=MarieGroup, commands=marie.commands)
+@click.group(cls=MarieGroup)
 @click.option("-A", "--app", envvar=("CELERY_APP", "MARIE_APP"), help="The Celery app, as for celery -A.")
 @click.version_option(package_name="marie-celery")
-@click.pass_context
-def main(ctx: click.Context, app: str | None) -> None:
-    """DAGs by deadline on the Celery workers you have."""
-    ctx.obj = load_app(app) if app else None
-    if isinstance(ctx.obj, Celery):
-        ctx.obj.set_current()
+def main(app: str | None) -> None:
+    """Run DAGs by deadline: scheduler and workers, runs, a look at both.
+
+    The app comes first: marie -A yourmodule runs
+    """
 
 
-for command in (scheduler, worker, up, submit, runs, show, cancel, capacity, doctor):
+for command in VERBS:
     marie.add_command(command)
     main.add_command(command)

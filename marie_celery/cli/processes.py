@@ -1,24 +1,23 @@
-"""Commands that run processes: `scheduler`, `worker`, `up`."""
+"""Commands that are processes: `scheduler`, `worker`. The command `up` starts both."""
 
 from __future__ import annotations
 
 import logging
 import signal
-import threading
-from pathlib import Path
-from typing import Any
 
 import click
 
 from marie_celery.cli.context import app_name, find_marie
-from marie_celery.cluster import Cluster
-from marie_celery.embedded import EmbeddedServer
 from marie_celery.scheduler.process import SchedulerProcess
 from marie_celery.store.connection import hide_password
 
+GREEN_POOLS = ("gevent", "eventlet")
+QUEUE_OPTIONS = ("-Q", "--queues", "-X", "--exclude-queues")
+LEVELS = ("debug", "info", "warning", "error", "critical")
+
 
 @click.command()
-@click.option("-l", "--loglevel", default="info", show_default=True)
+@click.option("-l", "--loglevel", type=click.Choice(LEVELS, False), default="info", help="How much is logged.")
 @click.pass_context
 def scheduler(ctx: click.Context, loglevel: str) -> None:
     """Run a scheduler. Any number of them may run."""
@@ -28,11 +27,11 @@ def scheduler(ctx: click.Context, loglevel: str) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.stop())
 
-    def announce(transport: str) -> None:
+    def announce(transport: str, planner: str) -> None:
         executors = ", ".join(sorted(marie.executors())) or "none yet"
         click.echo(
             f"marie scheduler on {hide_password(marie.url)}, namespace {marie.settings.namespace}, "
-            f"hand-over {transport}, executors {executors}"
+            f"hand-over {transport}, planner {planner}, executors {executors}"
         )
 
     process.run(announce)
@@ -48,45 +47,27 @@ def scheduler(ctx: click.Context, loglevel: str) -> None:
 def worker(
     ctx: click.Context, executors: tuple[str, ...], slots: int | None, name: str | None, celery_options: tuple[str, ...]
 ) -> None:
-    """Run a Celery worker for an executor. Options for Celery follow after `--`."""
+    """Run a Celery worker for an executor.
+
+    More options of `celery worker` follow after --, as in: marie -A yourmodule worker -e ocr -- -P threads
+    """
     marie = find_marie(ctx)
     known = marie.executors()
-    unknown = sorted(set(executors) - known)
+    unknown = [executor for executor in executors if executor not in known]
     if unknown:
         raise click.ClickException(
             f"no task and no setting names the executor '{unknown[0]}'; there are {', '.join(sorted(known)) or 'none'}"
         )
-    marie.check()
-    queues = ",".join(marie.settings.queue_of(executor) for executor in executors)
-    arguments = ["worker", "-Q", queues, "-n", name or f"{'-'.join(executors)}@%h", "-E"]
+    for option in celery_options:
+        if option.startswith(QUEUE_OPTIONS):
+            raise click.ClickException(f"{option}: the executors say which queues; for others use celery worker")
+    # These pools patch Python before anything else is imported. Celery's own command does; here it is too late.
+    if ctx.find_root().obj is None and any(option.endswith(GREEN_POOLS) for option in celery_options):
+        raise click.ClickException(f"for this pool write celery -A {app_name(ctx)} marie worker …")
+    for warning in marie.check():
+        click.echo(f"warning: {warning}", err=True)
+    queues = ",".join(dict.fromkeys(map(marie.settings.queue_of, executors)))
+    arguments = ["worker", "-Q", queues, "-n", name or f"{'-'.join(dict.fromkeys(executors))}@%h", "-E"]
     if slots:
         arguments += ["-c", str(slots)]
-    marie.app.worker_main([*arguments, *celery_options])
-
-
-@click.command()
-@click.option("-s", "--slots", default=2, show_default=True, type=click.IntRange(1), help="Slots per executor.")
-@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Keep the data in this folder.")
-@click.option("--port", default=0, help="Port of the embedded server; 0 = a free one.")
-@click.pass_context
-def up(ctx: click.Context, slots: int, data: Path | None, port: int) -> None:
-    """Run everything on this machine with an embedded server, until Ctrl-C."""
-    marie = find_marie(ctx)
-    stop = threading.Event()
-
-    def on_signal(*_: Any) -> None:
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, on_signal)
-    with Cluster(app_name(), server=EmbeddedServer(data_dir=data, port=port)) as cluster:
-        cluster.start_scheduler()
-        for executor in sorted(marie.executors()):
-            cluster.start_worker(executor, slots=slots)
-        url = cluster.server.url
-        click.echo(f"Up, with {slots} slots for each of {', '.join(sorted(marie.executors()))}. In another terminal:")
-        click.echo(f"  export CELERY_BROKER_URL={url} MARIE_REDIS_URL={url}")
-        click.echo(f"  marie -A {app_name()} runs")
-        while not stop.wait(1.0):
-            cluster.check()
-        click.echo("stopping …")
+    ctx.exit(marie.app.start([*arguments, *celery_options]))

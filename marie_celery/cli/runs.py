@@ -8,14 +8,21 @@ from datetime import datetime
 from typing import Any
 
 import click
+from redis import RedisError
+from rich.markup import escape
 from rich.table import Table
 
 from marie_celery.authoring.dag import DAGS
-from marie_celery.cli.context import console, find_marie, json_option, print_json
-from marie_celery.errors import UnknownRun
+from marie_celery.cli.arguments import parse_arguments
+from marie_celery.cli.context import console, find_marie, json_option, print_json, reach, table_of
+from marie_celery.cli.errors import described
+from marie_celery.errors import MarieError
 from marie_celery.model.states import RunState
-from marie_celery.store.keys import RUN_ID_LENGTH
+from marie_celery.run import Run
+from marie_celery.store.keys import RUN_ID_LENGTH, split_attempt
+from marie_celery.store.reading import Reader
 from marie_celery.store.records import RunView
+from marie_celery.worker.task import is_attempt
 
 _COLOURS = {
     "completed": "green",
@@ -39,45 +46,54 @@ _COLOURS = {
 def submit(
     ctx: click.Context, /, dag: str, arguments: tuple[str, ...], wait: bool, as_json: bool, **options: Any
 ) -> None:
-    """Submit a DAG. Arguments are JSON, or text if they are not: 5 '["a"]' path=scan.pdf"""
+    """Submit a DAG.
+
+    ARGUMENTS are JSON, or text if they are not; name=value gives one by name. After -- they may begin with a dash:
+
+    marie -A yourmodule submit invoice scan.pdf pages='[1, 2]' -- -5
+    """
     marie = find_marie(ctx)
     if dag not in DAGS:
         raise click.ClickException(f"there is no dag '{dag}'; there are {', '.join(sorted(DAGS)) or 'none'}")
-    args = [_value(text) for text in arguments if not _is_named(text)]
-    kwargs = {name: _value(value) for name, _, value in (t.partition("=") for t in arguments if _is_named(t))}
+    args, kwargs = parse_arguments(arguments)
     given = {name: value for name, value in options.items() if value is not None}
-    run = marie.submit(DAGS[dag].options(**given), *args, **kwargs)
-    if not wait:
-        print_json({"run": run.id}) if as_json else click.echo(run.id)
-        return
+    marie.check()
+    try:
+        run = marie.submit(DAGS[dag].options(**given), *args, **kwargs)
+    except (MarieError, RedisError):
+        raise
+    except Exception as error:
+        raise click.ClickException(f"dag '{dag}' was refused: {described(error)}") from None
+    if wait:
+        _wait(ctx, run, as_json)
+    elif as_json:
+        print_json({"run": run.id})
+    else:
+        click.echo(run.id)
+
+
+def _wait(ctx: click.Context, run: Run, as_json: bool) -> None:
     state = run.wait()
     result = run.result() if state is RunState.COMPLETED else None
+    errors = run.marie.reader.failed_jobs(run.id)
     if as_json:
-        print_json({"run": run.id, "state": state, "result": result})
+        print_json({"run": run.id, "state": state, "result": result, "errors": errors})
     else:
-        click.echo(f"{run.id} {state}" + ("" if result is None else f": {result}"))
+        shown = "" if result is None else f": {json.dumps(result, ensure_ascii=False, default=str)}"
+        click.echo(f"{run.id} {state}{shown}")
+        for job, error in errors.items():
+            click.echo(f"{job}: {error}", err=True)
     if state is not RunState.COMPLETED:
         ctx.exit(1)
 
 
-def _is_named(text: str) -> bool:
-    return text.partition("=")[0].isidentifier() and "=" in text
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
-
-
 @click.command()
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1))
+@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="How many.")
 @json_option
 @click.pass_context
 def runs(ctx: click.Context, limit: int, as_json: bool) -> None:
     """List the newest runs."""
-    found = find_marie(ctx).reader.runs(limit)
+    found = reach(ctx).reader.runs(limit)
     if as_json:
         print_json([asdict(run) for run in found])
         return
@@ -88,13 +104,11 @@ def runs(ctx: click.Context, limit: int, as_json: bool) -> None:
 
 
 def runs_table(found: list[RunView]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("run", "dag", "state", "jobs", "submitted", "took", "SLA"):
-        table.add_column(column)
+    table = table_of("run", "dag", "state", "jobs", "submitted", "took", "SLA", narrow=["dag"])
     for run in found:
         table.add_row(
             run.run_id,
-            run.dag,
+            escape(run.dag),
             coloured(run.state),
             f"{run.done}/{run.jobs}",
             f"{datetime.fromtimestamp(run.created_ms / 1000):%H:%M:%S}",
@@ -110,7 +124,7 @@ def coloured(state: str) -> str:
 
 
 def sla_note(run: RunView) -> str:
-    """kept or missed, for a run that has ended."""
+    """kept or missed, once the run has ended; a run that failed in time has kept nothing."""
     if run.soft_ms is None and run.hard_ms is None:
         return "–"
     if run.ended_ms is None:
@@ -119,7 +133,7 @@ def sla_note(run: RunView) -> str:
         return "[red]hard missed[/red]"
     if run.soft_ms is not None and run.ended_ms > run.soft_ms:
         return "[yellow]soft missed[/yellow]"
-    return "[green]kept[/green]"
+    return "[green]kept[/green]" if run.state is RunState.COMPLETED else "–"
 
 
 @click.command()
@@ -128,45 +142,54 @@ def sla_note(run: RunView) -> str:
 @click.pass_context
 def show(ctx: click.Context, id: str, as_json: bool) -> None:
     """Show a run with its jobs, or one job."""
-    reader = find_marie(ctx).reader
-    if len(id) > RUN_ID_LENGTH:
-        job = reader.job(id)
-        inputs = reader.inputs(id)
-        if as_json:
-            print_json({**asdict(job), "inputs": inputs})
-            return
-        for name, value in asdict(job).items():
-            if value not in (None, "") and name != "error":
-                click.echo(f"{name:<11} {value}")
-        click.echo(f"{'inputs':<11} {(inputs or '').replace(chr(10), ' ')}")
-        if job.error:
-            click.echo(job.error.get("traceback") or f"{job.error['type']}: {job.error['message']}")
+    reader = reach(ctx).reader
+    if _is_run(id):
+        _show_run(reader, id, as_json)
+    else:
+        _show_job(reader, split_attempt(id)[0] if is_attempt(id) else id, as_json)  # as Flower names it
+
+
+def _is_run(id: str) -> bool:
+    return len(id) <= RUN_ID_LENGTH
+
+
+def _show_job(reader: Reader, id: str, as_json: bool) -> None:
+    job, inputs = reader.job(id), reader.inputs(id)
+    if as_json:
+        print_json({**asdict(job), "inputs": inputs})
         return
+    for name, value in asdict(job).items():
+        if value not in (None, "") and name != "error":
+            click.echo(f"{name:<11} {value}")
+    click.echo(f"{'inputs':<11} {(inputs or '').replace(chr(10), ' ')}")
+    if job.error:
+        click.echo(job.error.get("traceback") or f"{job.error['type']}: {job.error['message']}")
+
+
+def _show_run(reader: Reader, id: str, as_json: bool) -> None:
     run, jobs = reader.run(id), list(reader.jobs(id))
     if as_json:
         print_json({**asdict(run), "jobs": [asdict(job) for job in jobs]})
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("job", "name", "executor", "state", "attempt", "worker", "why"):
-        table.add_column(column)
+    narrow = ["name", "executor", "worker", "why"]
+    table = table_of("job", "name", "executor", "state", "attempt", "worker", "why", narrow=narrow)
     for job in jobs:
         why = f"{job.error['type']}: {job.error['message']}" if job.error else job.reason
         attempt = str(job.attempt or "")
-        table.add_row(job.job_id, job.name, job.executor, coloured(job.state), attempt, job.worker, why[:60])
+        shown = [job.job_id, escape(job.name), job.executor, coloured(job.state), attempt, job.worker]
+        table.add_row(*shown, escape(why))
     console().print(runs_table([run]), "", table)
 
 
 @click.command()
 @click.argument("id")
-@click.option("--why", default="cancelled", show_default=True)
+@click.option("--why", default="cancelled", show_default=True, help="Kept with what is cancelled.")
 @json_option
 @click.pass_context
 def cancel(ctx: click.Context, id: str, why: str, as_json: bool) -> None:
     """Cancel a run or a job."""
-    store = find_marie(ctx).store
-    if not id:
-        raise UnknownRun(id)
-    done = store.cancel_job(id, why, "cli") if len(id) > RUN_ID_LENGTH else store.cancel_run(id, why, "cli")
+    store = reach(ctx).store
+    done = store.cancel_run(id, why, "cli") if _is_run(id) else store.cancel_job(id, why, "cli")
     if as_json:
         print_json({"id": id, "cancelled": done})
     else:

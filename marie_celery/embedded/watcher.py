@@ -42,7 +42,7 @@ def main(order: str) -> None:
             stdin=subprocess.PIPE,
             stdout=sys.stderr,
             pass_fds=locks,
-            preexec_fn=_die_with_the_watcher if sys.platform == "linux" else None,
+            preexec_fn=die_with_the_parent if sys.platform == "linux" else None,
         )
         assert server.stdin
         with contextlib.suppress(BrokenPipeError), server.stdin as config:
@@ -83,8 +83,8 @@ def _lock(directory: str) -> int:
                 raise SystemExit(1) from None
 
 
-def _die_with_the_watcher() -> None:
-    """For a kill -9 of the watcher itself. Linux acts when the thread that forked ends: here the only one."""
+def die_with_the_parent() -> None:
+    """For a kill -9 of the process that started this one. Linux acts when the thread that forked ends."""
     import ctypes
 
     set_parent_death_signal = 1

@@ -82,8 +82,11 @@ class Callbacks:
         node.trace_id = message.trace_id
         unit._outlet = node
         failed: Exception | None = None
+        link = inlet.link
         try:
-            unit.on_message(inlet.link.port, message)
+            if link.remote and link.contract is not None:
+                link.contract.check(message)
+            unit.on_message(link.port, message)
         except Exception as error:
             failed = error
         finally:

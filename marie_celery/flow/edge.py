@@ -52,8 +52,11 @@ class Edge(Protocol):
     def set_capacity(self, capacity: int) -> None:
         """From any thread. Never discards what waits: a shrunk edge is full until it was drained."""
 
-    def attach(self, listener: EdgeListener) -> None:
-        """Called once, before the first message."""
+    def attach(self, listener: EdgeListener, *, sends: bool = True, takes: bool = True) -> None:
+        """Called once, before the first message; tells which ends of the edge are in this process."""
+
+    def check(self, message: Message) -> None:
+        """Raises if this edge can never carry the message. Asked of remote edges, when a node emits."""
 
     def put(self, message: Message) -> PutResult:
         """One message. BLOCKED means that the edge did not take it and kept no trace of it."""

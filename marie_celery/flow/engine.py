@@ -7,6 +7,7 @@ and leave a notice; the loop reads the notices before its next message.
 from __future__ import annotations
 
 import logging
+import threading
 from collections import deque
 
 from marie_celery.clock import Clock
@@ -27,6 +28,9 @@ from marie_celery.flow.wiring import Wiring
 
 logger = logging.getLogger("marie_celery.flow")
 
+ERROR_PAUSE_S = 1.0
+"""After a waiter that raised. Nothing can end this pause early, so it is short."""
+
 
 class Engine:
     def __init__(
@@ -41,6 +45,7 @@ class Engine:
         self.turns = [0] * len(BANDS)
         self.waits = 0
         self.errors = 0
+        self._errors_lock = threading.Lock()
         self.busy_s = 0.0
         self.longest_turn_s = 0.0
         self._config = config
@@ -59,7 +64,8 @@ class Engine:
         self._stop_is_requested = False
         self._drain_began: float | None = None
         for link in wiring.links.values():
-            link.edge.attach(_Listener(self, link))
+            sends, takes = link.source is not None, link.target is not None
+            link.edge.attach(_Listener(self, link), sends=sends, takes=takes)
 
     @property
     def failure(self) -> NodeFailed | None:
@@ -79,7 +85,9 @@ class Engine:
         self._waiter.wake()
 
     def report(self, where: str, hook: str, error: Exception) -> None:
-        self.errors += 1
+        # A merge function may fail in any thread, and `+=` is not one step.
+        with self._errors_lock:
+            self.errors += 1
         logger.warning("%s: %s failed: %r", where, hook, error, exc_info=error)
         if self._metrics is not None:
             self._metrics.failed(where, hook, error)
@@ -126,7 +134,7 @@ class Engine:
             return self._waiter.wait(seconds)
         except Exception as error:
             self.report("waiter", "wait", error)
-            self._clock.sleep(seconds)
+            self._clock.sleep(min(seconds, ERROR_PAUSE_S))
             return True
 
     def waited(self, seconds: float, something_happened: bool) -> None:
@@ -180,18 +188,23 @@ class Engine:
             self._metrics.turn(node.name, BANDS[rank], messages, seconds)
 
     def _read_mail(self) -> None:
-        while self._mail:
+        # Only what is there now: a thread that injects without pause must not keep the loop here.
+        for _ in range(len(self._mail)):
             link = self._mail.popleft()
             link.is_noticed = False
-            self._traffic.look(link)
+            self._look_at(link)
 
     def _look_outside(self) -> None:
         for link in self._remote:
+            self._look_at(link)
+
+    def _look_at(self, link: Link) -> None:
+        if link.remote:
             try:
                 link.edge.refresh()
             except Exception as error:
                 self.report(link.id, "refresh", error)
-            self._traffic.look(link)
+        self._traffic.look(link)
 
     def _look_outside_regularly(self) -> None:
         self._look_outside()

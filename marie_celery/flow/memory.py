@@ -32,8 +32,11 @@ class MemoryEdge:
         check_capacity(self.id, capacity)
         self.capacity = capacity
 
-    def attach(self, listener: EdgeListener) -> None:
+    def attach(self, listener: EdgeListener, *, sends: bool = True, takes: bool = True) -> None:
         self._listener = listener
+
+    def check(self, message: Message) -> None:
+        """Inside a process anything can be carried."""
 
     def put(self, message: Message) -> PutResult:
         waiting = self._control if message.kind is Kind.CONTROL else self._data

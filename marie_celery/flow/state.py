@@ -41,6 +41,7 @@ class Link:
         "data",
         "edge",
         "id",
+        "is_due_for_a_look",
         "is_noticed",
         "parked",
         "port",
@@ -63,6 +64,7 @@ class Link:
         self.data = Inlet(self, Lane.DATA)
         self.parked: list[Strand] = []
         self.is_noticed = False
+        self.is_due_for_a_look = False
 
     @property
     def data_rank(self) -> int:
@@ -97,10 +99,6 @@ class Strand:
     @property
     def is_open(self) -> bool:
         return not self.parked_on and not self.is_delayed
-
-    @property
-    def is_unfinished(self) -> bool:
-        return bool(self.outbox) or self.delivery is not None
 
     def rank_of_work(self) -> int:
         if self.parked_on or self.is_delayed:
@@ -194,6 +192,8 @@ class NodeState:
         for link in links:
             if link.contract is not None:
                 link.contract.check(message)
+            if link.remote:
+                link.edge.check(message)
             self.staged.append((link, message))
 
     def room(self, port: str) -> int:

@@ -65,7 +65,7 @@ def survey(root: Subgraph) -> Survey:
     surveyor = _Surveyor()
     surveyor.visit(root, "")
     surveyor.open_all_inputs()
-    if not surveyor.result.nodes:
+    if not surveyor.result.nodes and not surveyor.result.problems:
         surveyor.note(Code.EMPTY_GRAPH, "the graph", "there is no node in it")
     return surveyor.result
 

@@ -147,7 +147,8 @@ class Traffic:
             strand.ready[inlet.rank].remove(inlet)
             wanted.ready[rank].append(inlet)
         inlet.strand, inlet.rank = wanted, rank
-        if wanted.parked_on and rank < wanted.rank:
+        # Unfinished work, blocked or waiting for its retry, stands in the way as much as what is in the edge.
+        if rank < wanted.rank and (wanted.outbox or wanted.delivery is not None):
             wanted.rank = rank
             for further in wanted.parked_on:
                 self.place(further)
@@ -173,8 +174,15 @@ class Traffic:
     def _edge_failed(self, link: Link, hook: str, error: Exception) -> bool:
         """An edge that raises counts as full, and is asked again after a while. Always False."""
         self._report(link.id, hook, error)
-        self._timers.at(self._clock.monotonic() + self._backoff_s, partial(self.look, link))
+        # One look is planned at a time: each may fail again, and they must not multiply.
+        if not link.is_due_for_a_look:
+            link.is_due_for_a_look = True
+            self._timers.at(self._clock.monotonic() + self._backoff_s, partial(self._look_again, link))
         return False
+
+    def _look_again(self, link: Link) -> None:
+        link.is_due_for_a_look = False
+        self.look(link)
 
     def _arrived(self, link: Link, inlet: Inlet, count: int) -> None:
         if self._metrics is not None:

@@ -41,6 +41,9 @@ def wire(
                 link.contract = target.contract
         if target.node in nodes:
             _aim(link, nodes[target.node])
+            if link.remote:
+                # Nobody here saw what the other process emitted, so it is checked on arrival.
+                link.contract = target.contract
     for exposed, end in plan.exposed_inputs.items():
         gates[exposed] = gates[end.node, end.port]
     return Wiring(nodes, links, gates)

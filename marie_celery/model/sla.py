@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
 from marie_celery.errors import ConfigError
 from marie_celery.model.durations import check_duration, parse_duration
@@ -61,6 +62,15 @@ def sla_next_change(now_ms: int, soft_ms: int | None, hard_ms: int | None) -> in
 def _next_bucket(now_ms: int, missed_ms: int, last: int) -> int | None:
     bucket = (now_ms - missed_ms) // BUCKET_MS
     return missed_ms + (bucket + 1) * BUCKET_MS if bucket < last else None
+
+
+class OnHardSla(StrEnum):
+    """What follows when a hard SLA is missed."""
+
+    ESCALATE = "escalate"
+    """It runs on, in the most urgent tier."""
+    EXPIRE = "expire"
+    """What waits is expired, what runs is stopped and then expired."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ Quantile sketches would need more state and forget nothing; a plain mean is at t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 MINIMUM_WEIGHT = 0.1
@@ -55,13 +54,14 @@ class RuntimeEstimate:
             self.spread + weight * (min(2 * reach, abs(distance)) - self.spread),
         )
 
-    def as_fields(self) -> dict[str, str]:
-        """The estimate as fields of a Redis hash, without loss."""
-        return {"count": str(self.count), "centre": repr(self.centre), "spread": repr(self.spread)}
+    def as_text(self) -> str:
+        """The estimate as the scripts keep it in Redis, without loss."""
+        return f"{self.count} {self.centre!r} {self.spread!r}"
 
     @classmethod
-    def from_fields(cls, fields: Mapping[str, str]) -> RuntimeEstimate:
-        """The estimate in a Redis hash; of an empty one, the estimate of a task that never ran."""
-        if not fields:
+    def from_text(cls, text: str | None) -> RuntimeEstimate:
+        """The estimate that a script has kept; of nothing, that of a task that never ran."""
+        if not text:
             return cls()
-        return cls(int(fields["count"]), float(fields["centre"]), float(fields["spread"]))
+        count, centre, spread = text.split()
+        return cls(int(count), float(centre), float(spread))

@@ -10,7 +10,7 @@ from typing import Any
 from marie_celery.errors import ConfigError
 from marie_celery.planning.job import FlatJob
 from marie_celery.planning.keys import is_blocked
-from marie_celery.planning.planner import NO_DAGS, ExecutionPlanner
+from marie_celery.planning.planner import NO_DAGS, KeyedPlanner
 from marie_celery.planning.ranking import Rank
 
 
@@ -18,15 +18,16 @@ class ForeignPlanner:
     """Calls the user's `plan` with the arguments that it knows, and ranks for it if it does not rank itself.
 
     Such a planner orders the candidates that the ranks of `stand_in` bring to the front of each executor, not
-    all that waits. With a `rank` of its own it decides that too.
+    all that waits. A `rank` of its own is used where ranks are made in Python, which is in simulations.
     """
 
     prefers_active_dags = False
 
-    def __init__(self, planner: Any, stand_in: ExecutionPlanner) -> None:
+    def __init__(self, planner: Any, stand_in: KeyedPlanner) -> None:
         if not callable(getattr(planner, "plan", None)):
             raise ConfigError(f"{planner!r} is no planner: it has no method 'plan'")
         self.planner = planner
+        self.stand_in = stand_in
         own_rank: Callable[[FlatJob, int], Rank] | None = getattr(planner, "rank", None)
         self.only_plans = own_rank is None
         self._rank = own_rank or stand_in.rank

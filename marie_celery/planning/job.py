@@ -62,4 +62,5 @@ class FlatJob:
 def whole_ms(seconds: float | None) -> int | None:
     if seconds is None or not 0 <= seconds < float("inf"):
         return None
-    return int(min(seconds * 1000, LONGEST_MS))
+    # Rounded: 1009 ms as 1.009 s must come back as 1009, or a rank would differ from the one in Redis.
+    return round(min(seconds * 1000, LONGEST_MS))

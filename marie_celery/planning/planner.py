@@ -18,6 +18,11 @@ NO_DAGS: frozenset[str] = frozenset()
 class ExecutionPlanner(Protocol):
     """Decides which job is next. Both methods are pure: same arguments, same answer, nothing touched."""
 
+    @property
+    def prefers_active_dags(self) -> bool:
+        """Whether new runs stand behind all active ones, and so need a share of the choices."""
+        ...
+
     def plan(
         self,
         jobs: Sequence[FlatJob],
@@ -54,7 +59,6 @@ class KeyedPlanner:
 
     @property
     def prefers_active_dags(self) -> bool:
-        """Whether new runs stand behind all active ones, and so need a share of the choices."""
         return [key.name for key in self.keys if key.in_rank][:1] == ["new_dag"]
 
     def plan(

@@ -35,18 +35,26 @@ PLANNERS: dict[str, Callable[[PlanningSettings], ExecutionPlanner]] = {
 }
 
 
+def is_builtin(name: str) -> bool:
+    """Whether nothing has to be imported for it."""
+    return name in PLANNERS or _is_row(name)
+
+
 def planner(name: str, settings: PlanningSettings | None = None) -> ExecutionPlanner:
     settings = settings or PlanningSettings()
     if name in PLANNERS:
         return PLANNERS[name](settings)
-    keys = [key.strip() for key in name.split(",")]
-    if len(keys) > 1 or keys[0] in KEYS or keys[0] == FIFO:
-        return GlobalPriorityExecutionPlanner(keys, settings)
+    if _is_row(name):
+        return GlobalPriorityExecutionPlanner([key.strip() for key in name.split(",")], settings)
     if ":" in name or "." in name:
         return _imported(name, settings)
     raise ConfigError(
         f"there is no planner '{name}', only {', '.join(PLANNERS)} and paths like 'module:Class'"
     )
+
+
+def _is_row(name: str) -> bool:
+    return "," in name or name in KEYS or name == FIFO
 
 
 def _imported(path: str, settings: PlanningSettings) -> ExecutionPlanner:

@@ -9,6 +9,8 @@ IDLE = 8.0
 
 
 class Pace:
+    LONGEST = IDLE
+
     def __init__(self) -> None:
         self._seconds = INITIAL
 

@@ -1,102 +1,106 @@
-"""The duties of a scheduler. Each is a small class with one method; each step is atomic in Redis, so any number of
-schedulers can do them side by side."""
+"""The duties of a scheduler, each a node of its graph. A duty is one atomic step in Redis, so any number of schedulers
+can do them side by side.
+
+A node is told that it is due and answers with what it has seen (`Turn`). Errors of Redis are an answer too: they
+are waited out, never the end of the process.
+"""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 
-from marie_celery.planning import ExecutionPlanner, FlatJob
-from marie_celery.store.codes import Code
-from marie_celery.store.keys import run_of
-from marie_celery.store.records import Candidate
+import redis
+from kombu.exceptions import OperationalError
+
+from marie_celery.clock import Clock
+from marie_celery.flow import Message, Node, Port
+from marie_celery.scheduler.turns import Due, Turn
 from marie_celery.store.store import Store
-from marie_celery.transport.transports import Transport
 
 log = logging.getLogger(__name__)
 
-LOOK_AHEAD = 16
-MOST_PER_EXECUTOR = 256
-ADVANCES_PER_TURN = 20
+ADVANCES_PER_TURN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What one turn of a service has seen and done."""
+class Service(Node, ABC):
+    """A node that does one duty when it is due."""
 
-    worked: bool = False
-    slots_free: bool = False
-    next_seconds: float | None = None
-    """Look again after this long at the latest."""
+    inputs: Iterable[Port] = (Port("due", Due),)
+    outputs: Iterable[Port] = (Port("turn", Turn),)
 
+    def on_message(self, port: str, message: Message) -> None:
+        self.report(self.turn)
 
-class Dispatcher:
-    """Sends the best ready jobs to executors that have room."""
+    def report(self, step: Callable[[], Turn]) -> None:
+        try:
+            turn = step()
+        except (redis.RedisError, OperationalError, OSError) as error:
+            turn = Turn(self.name, error=str(error) or type(error).__name__)
+        except Exception as error:
+            log.exception("%s stumbled", self.name)
+            turn = Turn(self.name, error=repr(error))
+        self.emit("turn", turn)
 
-    def __init__(self, store: Store, planner: ExecutionPlanner, transport: Transport) -> None:
-        self._store = store
-        self._planner = planner
-        self._transport = transport
-
-    def turn(self) -> Turn:
-        rooms = self._store.peek(LOOK_AHEAD, MOST_PER_EXECUTOR)
-        free = {room.executor: room.free for room in rooms}
-        candidates = {job.job_id: job for room in rooms for job in room.candidates}
-        slots_free = any(number > 0 for number in free.values())
-        if not candidates:
-            return Turn(slots_free=slots_free)
-        jobs = [flat_job(candidate) for candidate in candidates.values()]
-        active = {job.run_id for job in jobs}
-        ordered = self._planner.plan(jobs, free, active, exclude_blocked=True)
-        chosen = self._within_room([candidates[job.job_id] for job in ordered], free)
-        claims = self._transport.send(chosen)
-        sent = sum(claim.code == Code.OK for claim in claims)
-        log.debug("dispatched %d of %d", sent, len(chosen))
-        return Turn(worked=sent > 0, slots_free=slots_free)
-
-    @staticmethod
-    def _within_room(jobs: list[Candidate], free: dict[str, int]) -> list[Candidate]:
-        left = dict(free)
-        chosen = []
-        for job in jobs:
-            if left[job.executor] > 0:
-                left[job.executor] -= 1
-                chosen.append(job)
-        return chosen
+    @abstractmethod
+    def turn(self) -> Turn: ...
 
 
-class Promoter:
-    """Makes jobs ready whose retry delay is over."""
+class Timed(Service):
+    """A duty that knows when it is due next: retries, ranks, SLAs."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, name: str, step: Callable[[], tuple[int, float | None]]) -> None:
+        super().__init__(name)
+        self._step = step
 
     def turn(self) -> Turn:
-        promoted, next_seconds = self._store.promote()
-        return Turn(worked=promoted > 0, next_seconds=next_seconds)
+        done, next_seconds = self._step()
+        return Turn(self.name, worked=done > 0, next_seconds=next_seconds)
 
 
-class Advancer:
+class Advancer(Service):
     """Goes on with work that was too long for one script call: wide fan-outs, large cancels, abandoned submits."""
 
     def __init__(self, store: Store) -> None:
+        super().__init__("advancer")
         self._store = store
 
     def turn(self) -> Turn:
         for number in range(ADVANCES_PER_TURN):
             if not self._store.advance():
-                return Turn(worked=number > 0)
-        return Turn(worked=True, next_seconds=0.0)
+                return Turn(self.name, worked=number > 0)
+        return Turn(self.name, worked=True, next_seconds=0.0)
 
 
-class Reaper:
-    """Finds dead workers, ended leases and abandoned submissions."""
+class Reaper(Service):
+    """Finds dead workers, ended leases and abandoned submissions.
 
-    def __init__(self, store: Store) -> None:
+    Leases also end while Redis is away, of workers that are well and only could not say so. After an outage, and at its
+    own start, it first gives them the time of a lease to report.
+    """
+
+    EVERY = 1.0
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__("reaper")
         self._store = store
+        self._clock = clock
+        self._answered = -math.inf
+        self._not_before = 0.0
 
     def turn(self) -> Turn:
+        settings = self._store.settings
+        now = self._clock.monotonic()
+        if now - self._answered > self.EVERY + settings.heartbeat_seconds:
+            self._not_before = now + settings.lease_ttl_seconds
+        if now < self._not_before:
+            self._store.client.ping()
+            self._answered = now
+            return Turn(self.name, next_seconds=min(self.EVERY, self._not_before - now))
         reaped = self._store.reap()
+        self._answered = now
         if reaped:
             log.info(
                 "reaped %d workers, %d lost jobs, %d unstarted jobs, %d abandoned submissions",
@@ -105,19 +109,4 @@ class Reaper:
                 reaped.resent,
                 reaped.abandoned,
             )
-        return Turn(worked=bool(reaped))
-
-
-def flat_job(job: Candidate) -> FlatJob:
-    return FlatJob(
-        job_id=job.job_id,
-        run_id=run_of(job.job_id),
-        task=job.task,
-        executor=job.executor,
-        level=job.level,
-        priority=job.priority,
-        soft_sla_ms=job.soft_ms,
-        hard_sla_ms=job.hard_ms,
-        ready_ms=job.ready_ms,
-        estimated_runtime=None if job.estimate_ms is None else job.estimate_ms / 1000,
-    )
+        return Turn(self.name, worked=bool(reaped), next_seconds=self.EVERY)

@@ -38,6 +38,9 @@ class _Record(BaseModel):
     # Strict and closed: a misspelt "hard_sla" would otherwise be a run without SLA.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
+    soft_sla_ms: Moment | None = None
+    hard_sla_ms: Moment | None = None
+
 
 class _JobRecord(_Record):
     task: str
@@ -45,16 +48,12 @@ class _JobRecord(_Record):
     runtime_ms: int = Field(ge=0, le=LONGEST_MS)
     children: tuple[int, ...] = Field((), strict=False)
     priority: Priority | None = None
-    soft_sla_ms: Moment | None = None
-    hard_sla_ms: Moment | None = None
 
 
 class _RunRecord(_Record):
     arrival_ms: Moment
-    jobs: list[_JobRecord]
+    jobs: tuple[_JobRecord, ...] = Field(strict=False)
     priority: Priority = PRIORITIES["normal"]
-    soft_sla_ms: Moment | None = None
-    hard_sla_ms: Moment | None = None
 
 
 _SLOTS = TypeAdapter(dict[str, Annotated[int, Field(ge=0, strict=True)]])

@@ -14,7 +14,7 @@ def render_table(comparison: Comparison) -> Table:
     table = Table(title=escape(comparison.headline), title_justify="left")
     table.add_column("planner")
     for figure in FIGURES:
-        table.add_column(figure.column, justify="right", max_width=10)
+        table.add_column(figure.column, justify="right", max_width=8)
     for result in comparison.results:
         cells = []
         for figure in FIGURES:

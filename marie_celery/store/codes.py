@@ -16,3 +16,5 @@ class Code(IntEnum):
     """The submission took longer than its lease and was cleared away."""
     UNKNOWN = 6
     ENDED = 7
+    DAG_LIMIT = 8
+    """Its run has not begun, and max_active_dags others have."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,47 +10,65 @@ from typing import Any
 import redis
 import redis.asyncio
 from redis import Redis
+from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff
-from redis.retry import Retry
 
 from marie_celery.errors import ServerError
+from marie_celery.store.patience import Patience
+from marie_celery.store.sentinel import is_sentinel_url, primary, primary_async
 
 OLDEST = (6, 2)
 SOCKET_TIMEOUT = 10.0
 # Blocking commands wait in slices well below the socket's time-out, so a dead peer is noticed.
 BLOCK_SLICE = 4.0
+WAIT_SECONDS = 2.5
+# A peer that vanished without a word is noticed within half a minute, also by a connection that only listens.
+KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 
 
 def normalise_url(url: str) -> str:
     """Celery's spelling of a Redis URL in the client's."""
     if url.startswith("redis+socket://"):
         return "unix://" + url.removeprefix("redis+socket://").replace("virtual_host=", "db=")
+    if url.startswith("rediss://"):
+        for needed in ("none", "optional", "required"):
+            url = url.replace(f"ssl_cert_reqs=CERT_{needed.upper()}", f"ssl_cert_reqs={needed}")
     return url
 
 
 def is_redis_url(url: str) -> bool:
-    return url.startswith(("redis://", "rediss://", "unix://", "redis+socket://"))
+    return is_sentinel_url(url) or url.startswith(("redis://", "rediss://", "unix://", "redis+socket://"))
 
 
-def _options() -> dict[str, Any]:
-    return {
+def _options(url: str) -> dict[str, Any]:
+    options: dict[str, Any] = {
         "decode_responses": True,
         "socket_timeout": SOCKET_TIMEOUT,
         "socket_connect_timeout": 5.0,
-        "socket_keepalive": True,
         "health_check_interval": 30,
     }
+    if not url.startswith("unix://"):
+        known = {getattr(socket, name): value for name, value in KEEPALIVE.items() if hasattr(socket, name)}
+        options |= {"socket_keepalive": True, "socket_keepalive_options": known}
+    return options
 
 
-def connect(url: str) -> Redis:
+def connect(url: str, *, wait_seconds: float = WAIT_SECONDS) -> Redis:
+    """A call waits up to `wait_seconds` for a Redis that is away, unless `patience.patient` says otherwise."""
+    url = normalise_url(url)
     # Every script checks the state before it writes, so sending one again after a lost answer is safe.
-    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
-    client: Redis = Redis.from_url(normalise_url(url), retry=retry, **_options())
+    options = {**_options(url), "retry": Patience(wait_seconds)}
+    client: Redis = primary(url, options) if is_sentinel_url(url) else Redis.from_url(url, **options)
     return client
 
 
 def connect_async(url: str) -> redis.asyncio.Redis:
-    client: redis.asyncio.Redis = redis.asyncio.Redis.from_url(normalise_url(url), **_options())
+    url = normalise_url(url)
+    errors = (redis.ConnectionError, redis.TimeoutError, redis.ReadOnlyError)
+    options = {**_options(url), "retry": AsyncRetry(ExponentialBackoff(cap=0.5, base=0.05), 5, supported_errors=errors)}
+    client: redis.asyncio.Redis = (
+        primary_async(url, options) if is_sentinel_url(url) else redis.asyncio.Redis.from_url(url, **options)
+    )
     return client
 
 

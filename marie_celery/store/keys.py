@@ -67,20 +67,36 @@ class Keys:
         """hash: number → policy shared by jobs (retries, time limits)"""
         return f"{self.prefix}run:{run}:specs"
 
+    def replay(self, run: str) -> str:
+        """list: jobs that a replay has still to reset: number, parents left, skipped, failed"""
+        return f"{self.prefix}run:{run}:replay"
+
     def done(self, run: str) -> str:
         """list: one element once the run has ended; waiters rotate it with BLMOVE"""
         return f"{self.prefix}run:{run}:done"
 
     def ready(self, executor: str) -> str:
-        """zset: ready jobs by rank, best first"""
+        """zset: ready jobs of runs that have begun, by rank, best first"""
         return f"{self.prefix}ready:{executor}"
+
+    def new(self, executor: str) -> str:
+        """zset: ready jobs of runs that have not begun, by rank"""
+        return f"{self.prefix}new:{executor}"
+
+    def stale_ready(self, executor: str) -> str:
+        """zset: ready jobs that wait for their rank under another planner"""
+        return f"{self.prefix}stale:ready:{executor}"
+
+    def stale_new(self, executor: str) -> str:
+        """zset: the same, of runs that have not begun"""
+        return f"{self.prefix}stale:new:{executor}"
 
     def slots(self, executor: str) -> str:
         """zset: attempts that hold a slot, by the end of their lease"""
         return f"{self.prefix}slots:{executor}"
 
     def executor(self, executor: str) -> str:
-        """hash: capacity (reported), target, workers"""
+        """hash: capacity (reported), target, credit of new runs"""
         return f"{self.prefix}executor:{executor}"
 
     def worker(self, worker: str) -> str:
@@ -88,8 +104,25 @@ class Keys:
         return f"{self.prefix}worker:{worker}"
 
     def worker_jobs(self, worker: str) -> str:
-        """hash: attempts that this worker runs → pid of the process"""
+        """hash: attempts that this worker runs → id of the Celery message that brought them"""
         return f"{self.prefix}worker:{worker}:jobs"
+
+    def scheduler(self, scheduler: str) -> str:
+        """hash: host, pid, planner, and the graph of a scheduler with its rates"""
+        return f"{self.prefix}scheduler:{scheduler}"
+
+    def commands(self, scheduler: str) -> str:
+        """list: orders that this scheduler has not taken yet"""
+        return f"{self.prefix}scheduler:{scheduler}:commands"
+
+    def answer(self, command: str) -> str:
+        """list: the answer to an order, for a minute"""
+        return f"{self.prefix}answer:{command}"
+
+    @property
+    def schedulers(self) -> str:
+        """zset: live schedulers by the end of their heartbeat's lease"""
+        return f"{self.prefix}schedulers"
 
     @property
     def runs(self) -> str:
@@ -115,6 +148,51 @@ class Keys:
     def delayed(self) -> str:
         """zset: jobs that wait for their retry, by when it is due"""
         return f"{self.prefix}delayed"
+
+    @property
+    def rerank(self) -> str:
+        """zset: ready jobs whose place will change by time alone, by when"""
+        return f"{self.prefix}rerank"
+
+    @property
+    def sla(self) -> str:
+        """zset: runs, and jobs with SLAs of their own, by their next SLA"""
+        return f"{self.prefix}sla"
+
+    @property
+    def active(self) -> str:
+        """zset: runs that have begun and not ended, by when they began"""
+        return f"{self.prefix}active"
+
+    @property
+    def ended(self) -> str:
+        """zset: runs that have ended, by when; the oldest are archived and pruned"""
+        return f"{self.prefix}ended"
+
+    @property
+    def held(self) -> str:
+        """zset: jobs that an operator holds back, by since when"""
+        return f"{self.prefix}held"
+
+    @property
+    def held_tasks(self) -> str:
+        """set: tasks that an operator holds back"""
+        return f"{self.prefix}held-tasks"
+
+    @property
+    def planner(self) -> str:
+        """hash: the planner in force, for all schedulers"""
+        return f"{self.prefix}planner"
+
+    @property
+    def estimates(self) -> str:
+        """hash: task → how long it takes: count, centre (ln ms), spread"""
+        return f"{self.prefix}estimates"
+
+    @property
+    def alerts(self) -> str:
+        """list: missed SLAs that are still to be told to somebody"""
+        return f"{self.prefix}alerts"
 
     @property
     def staging(self) -> str:
@@ -150,3 +228,21 @@ class Keys:
     def clock(self) -> str:
         """string: the last run id minted, in microseconds"""
         return f"{self.prefix}clock"
+
+    @property
+    def schedules(self) -> str:
+        """hash: schedule → definition as JSON, with its origin and version"""
+        return f"{self.prefix}schedules"
+
+    @property
+    def schedule_next(self) -> str:
+        """zset: schedules by when to look at them: next slot with its jitter, end of a lease, end of a run"""
+        return f"{self.prefix}schedule:next"
+
+    def schedule_state(self, schedule: str) -> str:
+        """hash: next slot and when it is due, slot being fired and its lease, last slot, last run"""
+        return f"{self.prefix}schedule:{schedule}:state"
+
+    def schedule_waiting(self, schedule: str) -> str:
+        """list: slots that wait for the last run to end"""
+        return f"{self.prefix}schedule:{schedule}:waiting"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from redis import Redis
 
 from marie_celery.errors import UnknownJob, UnknownRun
 from marie_celery.model.states import RunState, WorkState
+from marie_celery.planning.estimates import RuntimeEstimate
 from marie_celery.store.keys import Keys, job_id, number_of, run_of
 from marie_celery.store.records import JobView, RunView
 
@@ -76,6 +77,21 @@ class Reader:
         found: str | None = self.client.hget(self.keys.inputs(run_of(job)), str(number_of(job)))
         return found
 
+    def estimates(self) -> dict[str, RuntimeEstimate]:
+        """What was learned of the runtime of each task."""
+        found = self.client.hgetall(self.keys.estimates)
+        return {task: RuntimeEstimate.from_text(text) for task, text in sorted(found.items())}
+
+    def now_and_estimates(self, tasks: Collection[str]) -> tuple[int, dict[str, RuntimeEstimate]]:
+        """The time of Redis, and what was learned of these tasks, in one round trip."""
+        names = sorted(tasks)
+        with self.client.pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.hmget(self.keys.estimates, names or [""])
+            (seconds, micros), found = pipe.execute()
+        known = {task: RuntimeEstimate.from_text(text) for task, text in zip(names, found, strict=False) if text}
+        return seconds * 1000 + micros // 1000, known
+
     def failed_jobs(self, run_id: str) -> dict[str, str]:
         """Name → error of every job that failed for good."""
         raw: dict[str, str] = self.client.hgetall(self.keys.errors(run_id))
@@ -122,5 +138,6 @@ def _job_view(job: str, fields: dict[str, str], error: str | None) -> JobView:
         reason=fields.get("reason", ""),
         worker=fields.get("worker", ""),
         changed_ms=int(fields["at"]) if "at" in fields else None,
+        children=fields.get("children", ""),
         error=json.loads(error) if error else None,
     )

@@ -39,8 +39,12 @@ class Candidate:
     priority: int
     soft_ms: int | None
     hard_ms: int | None
+    submitted_ms: int
+    activated_ms: int | None
+    """When its run began; None while it is new."""
     ready_ms: int
     estimate_ms: int | None
+    path_ms: int | None
     time_limit: float | None
     soft_time_limit: float | None
 
@@ -50,7 +54,21 @@ class Room:
     executor: str
     free: int
     waiting: int
+    credit: int
+    """Thousandths of a choice that new runs have saved up here."""
     candidates: Sequence[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What could be dispatched at this moment of Redis' clock."""
+
+    now_ms: int
+    planner: str
+    """The one in force."""
+    due_ms: Mapping[str, int]
+    """Milliseconds until duties have something to do; -1 = not in sight."""
+    rooms: Sequence[Room]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +133,8 @@ class JobView:
     reason: str
     worker: str
     changed_ms: int | None
+    children: str = ""
+    """Job numbers as ranges."""
     error: Mapping[str, str] | None = None
 
 

@@ -1,6 +1,7 @@
 """Loads the Lua scripts: one file per transition, `-- @include name` once each, `-- @generate name` from Python.
 
-Generated parts keep one source of truth: the transition table and the return codes exist only in Python.
+Generated parts keep one source of truth: the transition table, the return codes and the
+widths of the sort keys exist only in Python.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from marie_celery.model.states import TRANSITIONS
+from marie_celery.planning import GlobalPriorityExecutionPlanner
+from marie_celery.planning.keys import KEYS
+from marie_celery.planning.policy import policy_fields
 from marie_celery.store.codes import Code
 
 FOLDER = Path(__file__).parent / "lua"
@@ -52,4 +56,12 @@ def _codes() -> str:
     return f"local {', '.join(code.name for code in Code)} = {', '.join(str(int(code)) for code in Code)}\n"
 
 
-_GENERATORS = {"transitions": _transitions, "codes": _codes}
+def _planner() -> str:
+    bits = ", ".join(f"{key.name} = {key.bits}" for key in KEYS.values() if key.in_rank)
+    policy = policy_fields(GlobalPriorityExecutionPlanner())
+    names = ", ".join(f"'{name}'" for name in policy)
+    values = ", ".join(f"{name} = '{value}'" for name, value in policy.items())
+    return f"local BITS = {{ {bits} }}\nlocal PLANNER_FIELDS = {{ {names} }}\nlocal PLANNER = {{ {values} }}\n"
+
+
+_GENERATORS = {"transitions": _transitions, "codes": _codes, "planner": _planner}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import traceback
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
@@ -14,6 +14,7 @@ from marie_celery.authoring.payload import decode_arguments, encode_result
 from marie_celery.errors import PayloadError, RetryAfter, Skip
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import run_of, split_attempt
+from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
 from marie_celery.worker.current import CurrentJob, as_current
@@ -31,16 +32,20 @@ class Attempt:
         self.store = store
         self.task = task
         self.worker = worker
+        self.message = attempt
         self.job_id, self.token = split_attempt(attempt)
 
     def run(self) -> Any:
-        started = self.store.start(self.job_id, self.token, self.worker, os.getpid())
+        with patient(self.store.settings.lease_ttl_seconds):
+            started = self.store.start(self.job_id, self.token, self.worker, self.message)
         if started is None:
             raise Ignore(f"attempt {self.token} of {self.job_id} is stale")
         try:
             value, text = self._call(started)
         except Skip as skip:
-            self._must_count(self.store.skip(self.job_id, self.token, self.worker, skip.reason))
+            with self._insisting():
+                counts = self.store.skip(self.job_id, self.token, self.worker, skip.reason)
+            self._must_count(counts)
             return None
         except RetryAfter as again:
             self._fail(again, FailureKind.FAILURE, delay_seconds=again.seconds)
@@ -48,7 +53,9 @@ class Attempt:
             self._fail(error, FailureKind.TIMEOUT)
         except Exception as error:
             self._fail(error, FailureKind.FAILURE, give_up=self._is_final(error))
-        self._must_count(self.store.finish(self.job_id, self.token, self.worker, text))
+        with self._insisting():
+            counts = self.store.finish(self.job_id, self.token, self.worker, text)
+        self._must_count(counts)
         return value
 
     def _call(self, started: Started) -> tuple[Any, str]:
@@ -98,13 +105,18 @@ class Attempt:
 
     def _fail(self, error: Exception, kind: FailureKind, **how: Any) -> None:
         """Reports, then raises what tells Celery the same."""
-        state = self.store.fail(
-            self.job_id, self.token, self.worker, kind, describe_error(error), roll=random.random(), **how
-        )
+        with self._insisting():
+            state = self.store.fail(
+                self.job_id, self.token, self.worker, kind, describe_error(error), roll=random.random(), **how
+            )
         self._must_count(state is not None)
         if state != "failed":
             raise Retry(f"{kind} of job {self.job_id}", exc=error) from error
         raise error
+
+    def _insisting(self) -> AbstractContextManager[None]:
+        """What was done must not be lost because Redis is away; after `run_ttl_seconds` the job is another's."""
+        return patient(self.store.settings.run_ttl_seconds)
 
     def _must_count(self, accepted: bool) -> None:
         if not accepted:

@@ -7,6 +7,7 @@ from typing import Any
 
 from billiard.einfo import ExceptionWithTraceback
 from billiard.exceptions import Terminated, WorkerLostError
+from celery.worker import state
 from celery.worker.request import Request
 from redis import RedisError
 
@@ -27,7 +28,8 @@ class MarieRequest(Request):  # type: ignore[misc]
         error = exc_info.exception
         if isinstance(error, ExceptionWithTraceback):
             error = error.exc
-        if isinstance(error, WorkerLostError | Terminated):
+        # In a cold shutdown Celery ends the processes itself; the heartbeat hands back what they ran.
+        if isinstance(error, WorkerLostError | Terminated) and state.should_terminate is None:
             self._report(FailureKind.CRASH, type(error).__name__, str(error))
         return super().on_failure(exc_info, send_failed_event=send_failed_event, return_ok=return_ok)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from celery import signals
+from celery.app.defaults import DEFAULTS
 from redis import RedisError
 
+from marie_celery.errors import UnknownJob
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import split_attempt
 from marie_celery.worker.task import is_attempt
@@ -16,6 +19,21 @@ if TYPE_CHECKING:
     from marie_celery.extension import Marie
 
 log = logging.getLogger(__name__)
+
+
+WORKER_SETTINGS = {
+    # A job is sent when a process is free for it: a worker that hoards messages only keeps them from others.
+    "worker_disable_prefetch": True,
+    "worker_consumer": "marie_celery.worker.consumer:SteadfastConsumer",
+    "broker_connection_max_retries": None,
+}
+
+
+def prefer(conf: Any, settings: Mapping[str, Any]) -> None:
+    """Our values where the app has left Celery's."""
+    for name, value in settings.items():
+        if conf[name] == DEFAULTS[name]:
+            conf[name] = value
 
 
 def install(marie: Marie) -> None:
@@ -27,6 +45,7 @@ def install(marie: Marie) -> None:
     def serve_all_executors(instance: Any = None, **_: Any) -> None:
         if instance is None or instance.app is not app:
             return
+        prefer(app.conf, WORKER_SETTINGS)
         # Before Celery reads -Q and -X, which then choose among these as among all others.
         app.loader.import_default_modules()
         queues = app.amqp.queues
@@ -45,6 +64,17 @@ def install(marie: Marie) -> None:
         except RedisError as problem:
             log.warning("could not report the unknown task %s (%s)", name, problem)
 
+    def cancel_revoked(sender: Any = None, request: Any = None, expired: bool = False, **_: Any) -> None:
+        """`revoke` from Flower or the command line cancels the job; a stale attempt's cancels nothing."""
+        if request is None or not is_attempt(request.id) or getattr(sender, "app", None) is not app:
+            return
+        job, token = split_attempt(request.id)
+        try:
+            marie.store.cancel_job(job, "revoked", request.hostname or "", token=token)
+        except (RedisError, UnknownJob) as problem:
+            log.warning("could not cancel the revoked %s (%s)", request.id, problem)
+
     uid = f"marie-{id(app)}"
     signals.celeryd_init.connect(serve_all_executors, weak=False, dispatch_uid=f"{uid}-queues")
+    signals.task_revoked.connect(cancel_revoked, weak=False, dispatch_uid=f"{uid}-revoked")
     signals.task_unknown.connect(report_unknown_task, weak=False, dispatch_uid=f"{uid}-unknown")

@@ -8,6 +8,8 @@ from typing import Any
 
 from marie_celery.model.ranges import pack
 from marie_celery.model.retry import RetryPolicy
+from marie_celery.planning import planner
+from marie_celery.planning.policy import policy_fields
 from marie_celery.store.keys import attempt_id, job_id
 from marie_celery.store.records import Message, NewJob, NewRun
 from marie_celery.store.store import Store
@@ -16,6 +18,10 @@ NOW = 1_767_268_800_000
 AT = str(NOW)
 EXECUTOR = "ocr"
 WORKER = "w1"
+
+AGEING_STEP = 300_000
+"""A waiting job is raised every sixth of starvation_timeout."""
+BURST = 10_000
 
 Dump = dict[str, Any]
 
@@ -96,7 +102,7 @@ def dispatch(store: Store, job: str, messages: Sequence[Message] = ()) -> int:
 def begin(store: Store, job: str, worker: str = WORKER) -> int:
     """Bring a ready job to a worker."""
     token = dispatch(store, job)
-    assert store.start(job, token, worker, 7)
+    assert store.start(job, token, worker, attempt_id(job, token))
     return token
 
 
@@ -138,6 +144,13 @@ def advance_to_the_end(store: Store) -> int:
         calls += 1
         assert calls < 10_000
     return calls
+
+
+def watch_to_the_end(store: Store) -> None:
+    """Note missed SLAs, again and again, as several schedulers would."""
+    for _ in range(3):
+        store.watch()
+        advance_to_the_end(store)
 
 
 def dump(store: Store) -> Dump:
@@ -189,6 +202,12 @@ def changes(store: Store) -> Iterator[Dump]:
             changed[key] = new
 
 
-def rank(level: int = 0, urgency: int = 50, runtime: int = 4095) -> int:
-    """The rank of a job of an active run outside a burst."""
-    return (((131071 - level) << 21 | (1_999_999 - urgency)) << 12 | runtime) << 1 | 1
+def rank(level: int = 0, urgency: int = 50, runtime: int = 4095, *, new: bool = False, burst: bool = False) -> int:
+    """The rank of a job by the standard planner."""
+    fields = ((int(new) << 17 | (131_071 - level)) << 21 | (1_999_999 - urgency)) << 12 | runtime
+    return fields << 1 | int(not burst)
+
+
+def put_in_force(store: Store, name: str, **knobs: Any) -> int:
+    """Swap planners as a scheduler does; how many jobs are ranked again."""
+    return store.replan(policy_fields(planner(name), name=name, **knobs))

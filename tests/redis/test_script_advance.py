@@ -5,6 +5,7 @@ from __future__ import annotations
 from marie_celery.store.keys import job_id
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
+    EXECUTOR,
     advance_to_the_end,
     begin,
     changes,
@@ -58,6 +59,12 @@ def test_work_for_a_run_that_is_gone_is_dropped(store: Store) -> None:
         "spread 0000000000001-000000 failed 0",
         "roots 0000000000001 - 0",
         "cancel 0000000000001 - 0",
+        "greet 0000000000001 roots 0",
+        "greet 0000000000001 jobs 0",
+        "fields 0000000000001 priority=9 0",
+        "missed 0000000000001 soft 0",
+        "missed 0000000000001 expire 0",
+        f"stale ready:{EXECUTOR} - 0",
     ):
         store.client.rpush(store.keys.advance, verb)
     store.client.rpush(store.keys.advance, "fail_fast 0000000000001 - 0")

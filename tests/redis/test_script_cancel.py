@@ -6,7 +6,7 @@ import pytest
 
 from marie_celery.errors import UnknownJob, UnknownRun
 from marie_celery.model.retry import FailureKind
-from marie_celery.store.keys import job_id
+from marie_celery.store.keys import attempt_id, job_id
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
     EXECUTOR,
@@ -35,7 +35,9 @@ def test_a_cancelled_run_ends_with_all_its_jobs(store: Store) -> None:
     assert changed == {
         f"job:{a}": {"state": "cancelled", "reason": "too dear"},
         f"job:{b}": {"state": "cancelled", "reason": "too dear", "at": str(NOW)},
-        f"ready:{EXECUTOR}": {a: None},
+        f"new:{EXECUTOR}": {a: None},
+        "rerank": {a: None},
+        "ended": {run: NOW},
         f"run:{run}": {
             "state": "cancelled",
             "cancel": "too dear",
@@ -61,7 +63,7 @@ def test_a_running_process_keeps_its_slot_until_it_stops(store: Store) -> None:
     with changes(store) as changed:
         assert store.cancel_job(name, "no")
     assert f"slots:{EXECUTOR}" not in changed
-    assert store.renew(WORKER, {}, {EXECUTOR: 10}, pids=[7]) == [attempt]
+    assert store.renew(WORKER, {}, {EXECUTOR: 10}, [attempt]) == [attempt]
 
 
 @pytest.mark.parametrize("state", ["created", "ready", "dispatched", "active", "retry"])
@@ -72,14 +74,14 @@ def test_a_job_can_be_cancelled_in_every_open_state(store: Store, state: str) ->
     if state in ("dispatched", "active", "retry"):
         token = dispatch(store, name)
         if state != "dispatched":
-            store.start(name, token, WORKER, 1)
+            store.start(name, token, WORKER, attempt_id(name, token))
         if state == "retry":
             store.fail(name, token, WORKER, FailureKind.FAILURE, {})
     with changes(store) as changed:
         assert store.cancel_job(name, "no")
     assert changed[f"job:{name}"]["state"] == "cancelled"
     assert changed[f"run:{run}"][state] == ("1" if state == "ready" else "0")
-    assert (changed.get(f"ready:{EXECUTOR}") == {name: None}) == (state == "ready")
+    assert (changed.get(f"new:{EXECUTOR}") == {name: None}) == (state == "ready")
     assert (changed.get("delayed") == {name: None}) == (state == "retry")
     assert states(store, run)["b"] == ("cancelled" if state == "created" else "skipped")
 
@@ -117,7 +119,7 @@ def test_a_wide_run_is_cancelled_by_advance_and_nothing_of_it_starts_meanwhile(s
         "0",
         "cancelled",
     ]
-    assert not store.client.exists(store.keys.ready(EXECUTOR))
+    assert not store.client.exists(store.keys.new(EXECUTOR), store.keys.rerank)
 
 
 def test_a_run_of_cancelled_and_completed_jobs_is_cancelled(store: Store) -> None:

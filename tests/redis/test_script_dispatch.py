@@ -45,7 +45,9 @@ def test_the_first_job_takes_a_slot_and_activates_its_run(store: Store) -> None:
         assert dispatch(store, name, [MESSAGE]) == 1
     assert changed.pop("celery") and changed == {
         f"job:{name}": {"state": "dispatched", "at": str(NOW + 10), "token": "1"},
-        f"ready:{EXECUTOR}": {name: None},
+        f"new:{EXECUTOR}": {name: None},
+        "rerank": {name: None},
+        "active": {run: NOW + 10},
         f"slots:{EXECUTOR}": {f"{name}.1": NOW + 5_010},
         f"run:{run}": {
             "state": "active",
@@ -53,7 +55,7 @@ def test_the_first_job_takes_a_slot_and_activates_its_run(store: Store) -> None:
             "ready": "0",
             "dispatched": "1",
         },
-        "events": [("run", run, "created", "active", ""), ("job", name, "ready", "dispatched", "")],
+        "events": [("job", name, "ready", "dispatched", ""), ("run", run, "created", "active", "")],
     }
 
 
@@ -67,6 +69,7 @@ def test_the_second_job_of_a_run_only_moves_itself(store: Store) -> None:
     assert changed == {
         f"job:{name}": {"state": "dispatched", "token": "1"},
         f"ready:{EXECUTOR}": {name: None},
+        "rerank": {name: None},
         f"slots:{EXECUTOR}": {f"{name}.1": NOW + 5_000},
         f"run:{run}": {"ready": "0", "dispatched": "2"},
         "events": [("job", name, "ready", "dispatched", "")],
@@ -161,7 +164,7 @@ def test_max_concurrency_is_one_limit_over_all_executors(store: Store) -> None:
     a, b, c = (job_id(run, number) for number in range(3))
     assert codes(limited, a, b, c) == [Code.OK, Code.OK, Code.FULL]
     assert codes(limited, c) == [Code.FULL]
-    limited.start(a, 1, WORKER, 1)
+    limited.start(a, 1, WORKER, attempt_id(a, 1))
     limited.finish(a, 1, WORKER, "1")
     assert codes(limited, c) == [Code.OK]
 

@@ -10,6 +10,7 @@ from marie_celery.model.retry import FailureKind, RetryPolicy
 from marie_celery.store.keys import attempt_id, job_id
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
+    BURST,
     EXECUTOR,
     NOW,
     WORKER,
@@ -69,7 +70,8 @@ def test_a_crash_goes_back_to_the_front_at_once(store: Store) -> None:
         f"run:{name[:13]}:errors": {"0": json.dumps(ERROR)},
         f"slots:{EXECUTOR}": {attempt: None},
         f"worker:{WORKER}:jobs": {attempt: None},
-        f"ready:{EXECUTOR}": {name: rank()},
+        f"ready:{EXECUTOR}": {name: rank(burst=True)},
+        "rerank": {name: NOW + BURST},
         "events": [("job", name, "active", "ready", "crash")],
         "wake": ["1"],
     }
@@ -105,6 +107,8 @@ def test_the_last_failure_buries_the_job_and_skips_its_children(store: Store) ->
         f"slots:{EXECUTOR}": {attempt_id(a, 1): None},
         f"worker:{WORKER}:jobs": {attempt_id(a, 1): None},
         "dead": {a: NOW},
+        "active": {run: None},
+        "ended": {run: NOW},
         "events": [
             ("job", a, "active", "failed", "failed"),
             ("job", b, "created", "skipped", "upstream_failed"),

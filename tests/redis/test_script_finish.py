@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from marie_celery.model.retry import FailureKind
+from marie_celery.planning import RuntimeEstimate
 from marie_celery.store.keys import attempt_id, job_id
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
+    BURST,
     EXECUTOR,
     NOW,
     WORKER,
@@ -46,6 +50,9 @@ def test_the_last_job_completes_the_run(store: Store) -> None:
         },
         f"run:{run}:results": {"0": '"r"'},
         f"run:{run}:done": ["completed"],
+        "active": {run: None},
+        "ended": {run: NOW + 10},
+        "estimates": {"t": f"1 {math.log(10):.17g} 0.5"},
         f"slots:{EXECUTOR}": {attempt: None},
         f"worker:{WORKER}:jobs": {attempt: None},
         "events": [("job", name, "active", "completed", ""), ("run", run, "active", "completed", "")],
@@ -67,7 +74,9 @@ def test_a_child_is_ready_when_its_last_parent_has_ended(store: Store) -> None:
     assert changed == {
         f"job:{b}": {"state": "completed"},
         f"job:{c}": {"deps": "0", "state": "ready", "at": str(NOW), "reason": ""},
-        f"ready:{EXECUTOR}": {c: rank(level=1)},
+        f"ready:{EXECUTOR}": {c: rank(level=1, runtime=128, burst=True)},
+        "rerank": {c: NOW + BURST},
+        "estimates": {"t": "2 0 0.25"},
         f"run:{run}": {"active": "0", "completed": "2", "left": "1", "created": "0", "ready": "1"},
         f"run:{run}:results": {"1": "2"},
         f"slots:{EXECUTOR}": {attempt_id(b, 1): None},
@@ -102,6 +111,8 @@ def test_a_skip_has_a_reason_and_no_result(store: Store) -> None:
             "ended_at": str(NOW),
         },
         f"run:{run}:done": ["completed"],
+        "active": {run: None},
+        "ended": {run: NOW},
         f"slots:{EXECUTOR}": {attempt_id(a, 1): None},
         f"worker:{WORKER}:jobs": {attempt_id(a, 1): None},
         "events": [
@@ -226,3 +237,21 @@ def test_a_fan_out_wider_than_one_call_is_finished_by_advance(store: Store) -> N
     assert advance_to_the_end(store) == 2
     assert store.client.zcard(store.keys.ready(EXECUTOR)) == width
     assert store.client.hmget(store.keys.run(run), "created", "ready", "left") == ["0", "2500", "2500"]
+
+
+def test_a_runtime_is_learned_from_completions_only(store: Store) -> None:
+    for how in ("skipped", "failed", "cancelled"):
+        give_capacity(store)
+        end(store, first_job(store), how)
+    assert not store.client.exists(store.keys.estimates)
+    name, token, _ = running(store)
+    store.now_ms = NOW + 2_000
+    store.finish(name, token, WORKER, "1")
+    assert RuntimeEstimate.from_text(store.client.hget(store.keys.estimates, "t")).seconds == pytest.approx(2)
+
+
+def test_a_clock_that_went_back_teaches_the_shortest_runtime(store: Store) -> None:
+    name, token, _ = running(store)
+    store.now_ms = NOW - 9_000
+    assert store.finish(name, token, WORKER, "1")
+    assert store.client.hget(store.keys.estimates, "t") == "1 0 0.5"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.store import Store
-from tests.redis.redis_runs import EXECUTOR, NOW, WORKER, begin, changes, first_job, give_capacity, rank
+from tests.redis.redis_runs import BURST, EXECUTOR, NOW, WORKER, begin, changes, first_job, give_capacity, rank
 
 
 def delayed(store: Store, seconds: float) -> str:
@@ -38,7 +38,8 @@ def test_a_due_job_is_ready_and_the_next_is_announced(store: Store) -> None:
         f"job:{name}": {"state": "ready", "at": str(NOW + 2_000), "reason": ""},
         f"run:{name[:13]}": {"retry": "0", "ready": "1"},
         "delayed": {name: None},
-        f"ready:{EXECUTOR}": {name: rank()},
+        f"ready:{EXECUTOR}": {name: rank(burst=True)},
+        "rerank": {name: NOW + BURST},
         "events": [("job", name, "retry", "ready", "")],
         "wake": ["1"],
     }

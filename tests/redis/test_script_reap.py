@@ -9,6 +9,7 @@ from marie_celery.store.keys import attempt_id
 from marie_celery.store.records import Reaped
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
+    BURST,
     EXECUTOR,
     NOW,
     WORKER,
@@ -64,7 +65,8 @@ def test_an_attempt_that_an_idle_worker_did_not_start_is_sent_again(store: Store
         f"job:{name}": {"state": "ready", "reason": "not_started", "at": str(LATER)},
         f"run:{name[:13]}": {"dispatched": "0", "ready": "1"},
         f"slots:{EXECUTOR}": {attempt_id(name, token): None},
-        f"ready:{EXECUTOR}": {name: rank()},
+        f"ready:{EXECUTOR}": {name: rank(burst=True)},
+        "rerank": {name: NOW + BURST},
         "events": [("job", name, "dispatched", "ready", "not_started")],
         "wake": ["1"],
     }

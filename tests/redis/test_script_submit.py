@@ -9,6 +9,7 @@ from marie_celery.model.retry import FailureKind, RetryPolicy
 from marie_celery.store.keys import job_id
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
+    AGEING_STEP,
     AT,
     EXECUTOR,
     NOW,
@@ -60,7 +61,8 @@ def test_a_run_is_stored_and_its_roots_are_ready(store: Store) -> None:
             "parents": "1",
             "state": "created",
         },
-        f"ready:{EXECUTOR}": {a: rank()},
+        f"new:{EXECUTOR}": {a: rank(new=True)},
+        "rerank": {a: NOW + AGEING_STEP},
         f"run:{run}": {
             "dag": "d",
             "priority": "50",
@@ -95,21 +97,57 @@ def test_ids_increase_in_the_order_of_submission_even_when_the_clock_stands_or_g
     assert {len(each) for each in ids} == {13}
 
 
+def slas(store: Store, run: str, number: int) -> tuple[str | None, str | None]:
+    soft, hard = store.client.hmget(store.keys.job(job_id(run, number)), "soft", "hard")
+    return soft, hard
+
+
 def test_spans_become_moments_and_jobs_inherit_what_they_do_not_set(store: Store) -> None:
-    jobs = [job("plain"), job("own", soft_in=1_000, hard_in=2_000), job("moment", soft=77)]
+    jobs = [job("plain"), job("own", sla=1, soft_in=1_000, hard_in=2_000), job("moment", sla=1, soft=NOW + 77)]
     run = submit(store, new_run(jobs, soft_in=5_000, hard=NOW + 9_000))
-    stored = [store.client.hgetall(store.keys.job(job_id(run, number))) for number in range(3)]
-    assert [(each["soft"], each["hard"]) for each in stored] == [
+    assert [slas(store, run, number) for number in range(3)] == [
         (str(NOW + 5_000), str(NOW + 9_000)),
         (str(NOW + 1_000), str(NOW + 2_000)),
-        ("77", str(NOW + 9_000)),
+        (str(NOW + 77), str(NOW + 9_000)),
     ]
+    stored = [store.client.hgetall(store.keys.job(job_id(run, number))) for number in range(3)]
     assert not any(field.endswith("_in") for each in stored for field in each)
     assert store.client.hmget(store.keys.run(run), "soft", "hard", "soft_in") == [
         str(NOW + 5_000),
         str(NOW + 9_000),
         None,
     ]
+
+
+def test_runs_and_jobs_with_slas_of_their_own_are_watched_from_their_first_one(store: Store) -> None:
+    jobs = [job("plain"), job("soft", sla=1, soft=NOW + 3), job("hard", sla=1, hard_in=4), job("none", sla=1)]
+    run = submit(store, new_run(jobs, soft_in=1_000, hard=NOW + 9_000))
+    assert store.client.zrange(store.keys.sla, 0, -1, withscores=True) == [
+        (job_id(run, 1), NOW + 3),
+        (job_id(run, 2), NOW + 4),
+        (run, NOW + 1_000),
+        (job_id(run, 3), NOW + 1_000),
+    ]
+
+
+def test_a_run_with_a_hard_sla_only_is_watched_for_that(store: Store) -> None:
+    run = submit(store, new_run([job()], hard_in=7))
+    assert store.client.zrange(store.keys.sla, 0, -1, withscores=True) == [(run, NOW + 7)]
+    submit(store)
+    assert store.client.zcard(store.keys.sla) == 1
+
+
+def test_a_hard_sla_of_its_own_before_the_soft_one_of_its_run_stands_alone(store: Store) -> None:
+    run = submit(store, new_run([job("early", sla=1, hard_in=500), job("plain")], soft_in=1_000, hard_in=2_000))
+    assert slas(store, run, 0) == (None, str(NOW + 500))
+    assert slas(store, run, 1) == (str(NOW + 1_000), str(NOW + 2_000))
+    assert store.client.zscore(store.keys.sla, job_id(run, 0)) == NOW + 500
+
+
+def test_a_soft_sla_of_its_own_after_the_hard_one_of_its_run_means_nothing(store: Store) -> None:
+    run = submit(store, new_run([job(sla=1, soft_in=5_000)], hard_in=2_000))
+    assert slas(store, run, 0) == (None, str(NOW + 2_000))
+    assert store.client.zscore(store.keys.sla, job_id(run, 0)) == NOW + 2_000
 
 
 HOLDERS = ["created", "active", "completed", "failed", "cancelled"]

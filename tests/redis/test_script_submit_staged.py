@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from marie_celery.errors import ServerError
-from marie_celery.store import store as store_module
+from marie_celery.store import life
+from marie_celery.store.codes import Code
 from marie_celery.store.keys import job_id
 from marie_celery.store.records import NewJob
 from marie_celery.store.store import Store
@@ -28,7 +29,7 @@ from tests.redis.redis_runs import (
 def test_a_run_in_chunks_is_invisible_until_the_last_one(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "CHUNK", 2)
+    monkeypatch.setattr(life, "CHUNK", 2)
     run = submit(store, new_run([job(f"j{number}") for number in range(5)], soft_in=10))
     assert states(store, run) == {f"j{number}": "ready" for number in range(5)}
     assert job_field(store, job_id(run, 4), "soft") == str(NOW + 10)
@@ -43,7 +44,7 @@ def stage(store: Store, key: str = "") -> str:
     arguments += ["dag", "d", "priority", 50, "roots", "0-9", 1, "0", "{}", 1, EXECUTOR, 0, 3]
     for name in "abc":
         arguments += ["[]\n{}", 2, "name", name, "executor", EXECUTOR]
-    code, run = store._call("submit", *arguments)
+    code, run = store.call("submit", *arguments)
     assert code == 0
     return str(run)
 
@@ -77,7 +78,9 @@ def test_a_staged_run_is_in_no_list_and_cannot_be_cancelled(store: Store) -> Non
         *{"clock", "executors", "staging", f"run:{run}", f"run:{run}:inputs", f"run:{run}:specs"},
         *(f"job:{job_id(run, number)}" for number in range(3)),
     }
-    assert store._call("cancel", "run", run, "", "")[0] == 6
+    for kind, id in (("run", run), ("job", job_id(run, 0))):
+        assert store.call("cancel", kind, id, "", "") == [Code.UNKNOWN]
+        assert store.call("reprioritise", kind, id, "", 9, "", "") == [Code.UNKNOWN]
 
 
 def test_an_abandoned_submission_is_deleted_without_a_trace(store: Store) -> None:
@@ -90,8 +93,18 @@ def test_an_abandoned_submission_is_deleted_without_a_trace(store: Store) -> Non
         assert store.reap().abandoned == 1
         assert store.client.lrange(store.keys.advance, 0, -1) == [f"delete {run} - 0"]
         advance_to_the_end(store)
-        assert store._call("submit", *last_chunk(run)) == [5, run]
+        assert store.call("submit", *last_chunk(run)) == [5, run]
     assert changed == {"clock": str(NOW * 1000 + 1), "wake": ["1"]}
+
+
+def test_an_abandoned_submission_is_not_watched_either(store: Store) -> None:
+    arguments = ["", 0, 30_000, "", "reject_duplicate", 2, "roots", "0", "soft_in", 900_000, 0, 0, 0, 1]
+    _, run = store.call("submit", *arguments, "[]\n{}", 3, "sla", 1, "soft_in", 5, "executor", EXECUTOR)
+    assert store.client.zcard(store.keys.sla) == 2
+    store.now_ms = NOW + 30_000
+    store.reap()
+    advance_to_the_end(store)
+    assert not store.client.exists(store.keys.sla, store.keys.run(run))
 
 
 class SlowJobs(list[NewJob]):
@@ -110,7 +123,7 @@ class SlowJobs(list[NewJob]):
 def test_a_client_that_was_too_slow_hears_that_nothing_is_stored(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "CHUNK", 1)
+    monkeypatch.setattr(life, "CHUNK", 1)
     jobs = SlowJobs([job("a"), job("b")])
     jobs.store = store
     with pytest.raises(ServerError, match="nothing of it is stored"):
@@ -122,7 +135,7 @@ def test_a_staged_run_whose_key_was_taken_meanwhile_is_deleted(store: Store) -> 
     run = stage(store, key="k")
     winner = submit(store, new_run([job()], key="k"))
     with changes(store) as changed:
-        assert store._call("submit", *last_chunk(run, key="k")) == [4, winner]
+        assert store.call("submit", *last_chunk(run, key="k")) == [4, winner]
         assert advance_to_the_end(store) == 1
     assert changed == {
         "staging": {run: None},
@@ -139,10 +152,10 @@ def test_a_staged_run_whose_key_was_taken_meanwhile_is_deleted(store: Store) -> 
 
 def test_a_run_with_more_roots_than_one_call_may_touch_is_released_by_advance(store: Store) -> None:
     run = submit(store, new_run([job(f"j{number}") for number in range(1_003)]))
-    assert store.client.zcard(store.keys.ready(EXECUTOR)) == 1_000
+    assert store.client.zcard(store.keys.new(EXECUTOR)) == 1_000
     assert store.client.lrange(store.keys.advance, 0, -1) == [f"roots {run} - 1000"]
     assert store.advance() == 0
-    assert store.client.zcard(store.keys.ready(EXECUTOR)) == 1_003
+    assert store.client.zcard(store.keys.new(EXECUTOR)) == 1_003
     assert store.client.hget(store.keys.run(run), "created") == "0"
 
 
@@ -152,5 +165,5 @@ def test_a_root_cancelled_before_its_release_stays_cancelled(store: Store) -> No
     assert store.cancel_job(late)
     store.advance()
     assert job_field(store, late, "state") == "cancelled"
-    assert store.client.zscore(store.keys.ready(EXECUTOR), late) is None
+    assert store.client.zscore(store.keys.new(EXECUTOR), late) is None
     assert store.client.hmget(store.keys.run(run), "created", "ready", "cancelled") == ["0", "1001", "1"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from celery import Celery
 from pydantic import BaseModel
 
-from marie_celery import Marie, RetryAfter, Skip, current_job, dag, task
+from marie_celery import Marie, RetryAfter, Skip, current_job, dag, merge, task
 
 app = Celery("system", broker=os.environ.get("CELERY_BROKER_URL", "redis://localhost:1/0"))
 app.conf.update(accept_content=["json"], broker_connection_retry_on_startup=True, worker_hijack_root_logger=False)
@@ -109,6 +109,11 @@ def run_until(marker: str) -> str:
     return "ended"
 
 
+@task(executor="line")
+def step(after: object = None) -> int:
+    return 1
+
+
 @task(executor="main", retry_limit=0)
 def too_much() -> str:
     return "x" * 2_000_000
@@ -136,6 +141,13 @@ def wide(width: int) -> int:
 
 
 @dag
+def gathered(width: int) -> int:
+    """Two layers with a merge in between: width + 1 edges each way instead of width²."""
+    gate = merge(*[add(number) for number in range(width)])
+    return total([add(1).after(gate) for _ in range(width)])
+
+
+@dag
 def doubled(numbers: list[int]) -> list[int]:
     return [double(number) for number in numbers]
 
@@ -150,6 +162,24 @@ def single(name: str, args: list[object]) -> object:
 def billed(number: int) -> Invoice:
     invoice = Invoice(number=number, due=datetime.fromisoformat("2026-11-18T12:00:00+00:00"))
     return bill(bill(invoice, [Line("a", 1.0)]), [Line("b", 2.0), Line("c", 3.0)])
+
+
+@dag
+def gate(marker: str) -> str:
+    """Takes the only slot of the executor `line` until the file is gone."""
+    return run_until.options(executor="line")(marker)
+
+
+@dag
+def chains(given: list[list[dict[str, object]]]) -> list[object]:
+    """Chains of steps side by side, with the options of each step."""
+    ends = []
+    for steps in given:
+        x: object = None
+        for options in steps:
+            x = step.options(**options)(x)
+        ends.append(x)
+    return ends
 
 
 @dag

@@ -60,6 +60,13 @@ def test_a_fan_out_wider_than_one_script_call_completes(dags: ModuleType) -> Non
     assert dags.wide.submit(1500).result(timeout=100) == sum(number + 1 for number in range(1500))
 
 
+def test_a_merge_joins_layers_without_a_worker(dags: ModuleType) -> None:
+    run = dags.gathered.submit(30)
+    assert run.result(timeout=60) == 60
+    (gate,) = [job for job in run.jobs() if job.name == "merge"]
+    assert (gate.state, gate.attempt, gate.worker) == (WorkState.COMPLETED, 0, "")
+
+
 def test_models_and_dataclasses_travel_by_their_annotations(dags: ModuleType) -> None:
     result = dags.billed.submit(5).result(timeout=30)
     assert result == dags.Invoice(number=8, due=result.due)

@@ -1,5 +1,7 @@
 import json
+import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SCHEMA = json.loads((Path(__file__).parent / "compose_schema.json").read_text())
 SERVICES = COMPOSE["services"]
+DOCKERFILE = (ROOT / "config/Dockerfile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = {name: shlex.split(service["command"]) for name, service in SERVICES.items() if name != "redis"}
 
 
@@ -71,3 +75,49 @@ def test_the_files_that_are_built_from_or_mounted_are_there():
 def test_redis_keeps_a_log_and_evicts_nothing():
     lines = (ROOT / "config/redis.conf").read_text().splitlines()
     assert {"appendonly yes", "maxmemory-policy noeviction"} <= set(lines)
+
+
+def test_the_image_has_all_that_it_is_built_from():
+    for line in re.findall("^COPY (.*)", DOCKERFILE, re.MULTILINE):
+        *sources, _ = line.split()
+        for source in sources:
+            assert (ROOT / source).exists()
+    copied = re.findall(r"\S+", " ".join(re.findall("^COPY (.*) ", DOCKERFILE, re.MULTILINE)))
+    assert {"pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], "marie_celery", "workers"} <= set(copied)
+
+
+def test_the_image_has_flower_and_what_the_example_needs():
+    (extras,) = re.findall(r"pip install .*\.\[(.*)\]", DOCKERFILE)
+    assert set(extras.split(",")) == {"flower", "example"}
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
+
+
+def test_the_image_has_a_python_that_will_do():
+    (version,) = re.findall(r"^FROM python:3\.(\d+)", DOCKERFILE, re.MULTILINE)
+    assert int(version) >= int(PROJECT["requires-python"].rpartition(".")[2])
+
+
+def test_the_image_has_the_files_that_commands_name():
+    for words in OURS.values():
+        for word in words:
+            if word.startswith("--conf="):
+                path = word.removeprefix("--conf=")
+                assert (ROOT / path).is_file()
+                assert f"COPY {path.partition('/')[0]} " in DOCKERFILE
+
+
+def test_flower_knows_all_of_its_settings():
+    from flower.options import options
+
+    names = {"address", "port", "max_tasks"}
+    settings = {}
+    exec((ROOT / "config/flowerconfig.py").read_text(), settings)
+    assert {name for name in settings if not name.startswith("__")} == names
+    assert names <= set(options)
+    (published,) = SERVICES["flower"]["ports"]
+    assert published.endswith(f":{settings['port']}")
+    assert published.startswith("127.0.0.1:"), "Flower has no password"
+
+
+def test_workers_read_the_files_that_other_workers_name():
+    assert {tuple(SERVICES[name]["volumes"]) for name in ("extract", "ocr", "classify")} == {("post:/post",)}

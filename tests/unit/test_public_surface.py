@@ -6,7 +6,7 @@ import marie_celery
 PUBLIC = [
     "ConfigError", "CurrentJob", "DagError", "DuplicateRun", "Duplicates", "JoinRule", "Marie", "MarieError",
     "PayloadError", "RetryAfter", "RetryPolicy", "Run", "RunFailed", "RunState", "ServerError", "Skip",
-    "UnknownJob", "UnknownRun", "WorkState", "current_job", "dag", "task",
+    "UnknownJob", "UnknownRun", "WorkState", "current_job", "dag", "merge", "task",
 ]  # fmt: skip
 
 QUIET = """

@@ -13,7 +13,7 @@ for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
     executor,
     capacity_of(executor),
     redis.call('HGET', executor_key(executor), 'target') or '',
-    redis.call('ZCARD', ready_key(executor)),
+    redis.call('ZCARD', ready_key(executor)) + redis.call('ZCARD', new_key(executor)),
     holders,
     redis.call('HGETALL', executor_key(executor) .. ':workers'),
   }

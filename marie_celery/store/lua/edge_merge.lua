@@ -6,10 +6,12 @@
 --   ARGV[7]  how many were merged, '' if they cannot be
 --   ARGV[8]  what the newest message becomes, '' if it stays
 --   then     n × (lane, message) to append             from ARGV[9]
--- Returns { 'ok' | 'coalesced' | 'blocked' | 'changed', state of the edge … } as include/edge.lua tells.
+-- Returns { 'ok' | 'coalesced' | 'blocked' | 'changed' | 'unknown', state of the edge … }
+-- as include/edge.lua tells.
 -- @include edge
 
 local token, mark, commits, merged, newest = ARGV[4], ARGV[5], ARGV[6] == '1', ARGV[7], ARGV[8]
+if capacity() == 0 then return answer('unknown') end
 local known = commits and answered_before(token)
 if known then return answer(known) end
 

@@ -4,17 +4,21 @@
 --   ARGV[6]  '1' to put, '0' to ask only whether it could be done
 --   ARGV[7]  '1' if a refusal is the last word: it is counted, and room will wake the producer
 --   then     n × (lane, message)                       from ARGV[8]
--- Returns { 'ok' | 'blocked' | 'dropped' | 'replaced', state of the edge … } as include/edge.lua tells.
+-- Returns { 'ok' | 'blocked' | 'dropped' | 'replaced' | 'unknown', state of the edge … } as include/edge.lua tells.
 -- @include edge
 
 local policy, token, commits, is_final = ARGV[4], ARGV[5], ARGV[6] == '1', ARGV[7] == '1'
+if capacity() == 0 then return answer('unknown') end
 local known = commits and answered_before(token)
 if known then return answer(known) end
 
 local more = { control = 0, data = 0 }
 for i = 8, #ARGV, 2 do more[ARGV[i]] = more[ARGV[i]] + 1 end
 local is_lossy = policy == 'drop' or policy == 'latest'
-if not (fits('control', more.control) and (is_lossy or fits('data', more.data))) then
+local data_fits = is_lossy or fits('data', more.data)
+-- A group that is larger than the edge enters as it is only if it cannot be merged.
+if policy == 'coalesce' and depth_of('data') + more.data > capacity() and more.data > 0 then data_fits = false end
+if not (fits('control', more.control) and data_fits) then
   if is_final then
     if commits then add('blocked') end
     note_full()
@@ -32,7 +36,7 @@ for i = 8, #ARGV, 2 do
       add('dropped')
     else
       result = 'replaced'
-      while depth_of('data') >= bound do
+      for _ = bound, depth_of('data') do
         redis.call('LPOP', lane_key('data'))
         add('replaced')
       end

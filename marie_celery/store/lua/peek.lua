@@ -1,21 +1,46 @@
--- What could be dispatched now: per executor with room, its best jobs by rank.
---   ARGV[3]  how many beyond the room   ARGV[4]  how many per executor at most
--- Returns { { executor, room, waiting, { job, n × value … } … } … }, the values in the order of Candidate in records.py.
+-- What could be dispatched now: per executor with room, its best jobs by rank, those of runs that have begun and those
+-- of new runs apart, so that neither hides the other.
+--   ARGV[3]  how many beyond the room   ARGV[4]  how many per executor and kind at most
+-- Returns { now, planner, ms until the next retry, re-rank and SLA (-1 = none), pieces of left work, untold alerts,
+-- ms until the next slot of a schedule, { executor, room, waiting, credit, { job, n × value … } … } … }, the values in the order of Candidate in records.py.
+-- @include ready
 -- @include slots
 
-local answer = {}
+local new_may_begin = true
+local most_active = planner().max_active_dags
+if most_active > 0 then new_may_begin = redis.call('ZCARD', P .. 'active') < most_active end
+
+local function describe(id)
+  local job = redis.call('HMGET', job_key(id), 'task', 'level', 'priority', 'soft', 'hard', 'at',
+    'estimate', 'path', 'time_limit', 'soft_time_limit')
+  job[7] = job[7] or learned_runtime(job[1]) or false
+  local times = times_of(run_of(id))
+  return { id, times.submitted, times.activated or false, unpack(job, 1, 10) }
+end
+
+local function until_next(key)
+  local next = redis.call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')
+  return next[2] and math.max(0, tonumber(next[2]) - NOW) or -1
+end
+
+local answer = { NOW, planner().name, until_next('delayed'), until_next('rerank'), until_next('sla'),
+  redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next') }
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
-  local waiting = redis.call('ZCARD', ready_key(executor))
-  local room = capacity_of(executor) - redis.call('ZCARD', slots_key(executor))
+  local waiting = redis.call('ZCARD', ready_key(executor)) + redis.call('ZCARD', new_key(executor))
+  local room = room_of(executor)
   local jobs = {}
   if waiting > 0 and room > 0 then
-    local most = math.min(room + tonumber(ARGV[3]), tonumber(ARGV[4]))
-    for _, id in ipairs(redis.call('ZRANGE', ready_key(executor), 0, most - 1)) do
-      local job = redis.call('HMGET', job_key(id), 'task', 'level', 'priority', 'soft', 'hard', 'at',
-        'estimate', 'time_limit', 'soft_time_limit')
-      jobs[#jobs + 1] = { id, unpack(job, 1, 9) }
+    local last = math.min(room + tonumber(ARGV[3]), tonumber(ARGV[4])) - 1
+    for _, id in ipairs(redis.call('ZRANGE', ready_key(executor), 0, last)) do
+      jobs[#jobs + 1] = describe(id)
+    end
+    if new_may_begin then
+      for _, id in ipairs(redis.call('ZRANGE', new_key(executor), 0, last)) do
+        jobs[#jobs + 1] = describe(id)
+      end
     end
   end
-  answer[#answer + 1] = { executor, room, waiting, jobs }
+  local credit = tonumber(redis.call('HGET', executor_key(executor), 'credit') or 0)
+  answer[#answer + 1] = { executor, room, waiting, credit, jobs }
 end
 return answer

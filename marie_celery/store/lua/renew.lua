@@ -4,9 +4,9 @@
 --   ARGV[5]  milliseconds of the run lease   ARGV[6]  milliseconds of the dispatch lease
 --   then     n, n × (field, value) of the worker       (host, pid, pool …)
 --   then     n, n × (executor, slots)
---   then     n, n × attempt                            received but not started
---   then     n, n × pid                                its live processes; a job of another one is not renewed
--- Returns { attempts to stop }.
+--   then     n, n × message                            Celery messages in its hands, received or at work
+-- A job is renewed only while its message is in the worker's hands: a lost process cannot keep its lease.
+-- Returns { messages to stop }.
 -- @include slots
 
 local at = 7
@@ -54,18 +54,33 @@ local function renew(attempt, state, lease)
   return false
 end
 
-for _ = 1, tonumber(take()) do
-  renew(take(), 'dispatched', ARGV[6])
+-- Its lease has ended, and its job has been replayed or pruned since, so nobody else knows who ran it.
+local function forget_without_slot(attempt)
+  local executor = redis.call('HGET', job_key(string.match(attempt, '^(.+)%.%d+$')), 'executor')
+  if not executor or not redis.call('ZSCORE', slots_key(executor), attempt) then
+    redis.call('HDEL', key .. ':jobs', attempt)
+  end
 end
-local alive = {}
+
+local in_hand = {}
+local running = redis.call('HGETALL', key .. ':jobs')
+redis.call('PERSIST', key .. ':jobs')
+for i = 2, #running, 2 do in_hand[running[i]] = 'lost' end
 for _ = 1, tonumber(take()) do
-  alive[take()] = true
+  local message = take()
+  if in_hand[message] then
+    in_hand[message] = 'held'
+  else
+    renew(message, 'dispatched', ARGV[6])
+  end
 end
 local stop = {}
-local running = redis.call('HGETALL', key .. ':jobs')
 for i = 1, #running, 2 do
-  if alive[running[i + 1]] and not renew(running[i], 'active', ARGV[5]) then
-    stop[#stop + 1] = running[i]
+  local attempt, message = running[i], running[i + 1]
+  if in_hand[message] == 'lost' then
+    forget_without_slot(attempt)
+  elseif not renew(attempt, 'active', ARGV[5]) then
+    stop[#stop + 1] = message
   end
 end
 return stop

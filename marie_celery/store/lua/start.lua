@@ -1,5 +1,5 @@
 -- A worker begins an attempt.
---   ARGV[3]  job   ARGV[4]  token   ARGV[5]  worker   ARGV[6]  pid of the process
+--   ARGV[3]  job   ARGV[4]  token   ARGV[5]  worker   ARGV[6]  id of the Celery message
 --   ARGV[7]  milliseconds of the run lease
 -- Returns { OK, inputs, policy, { field, value … } of the job, { number, result … } of what the inputs refer to,
 -- { field, value … } of the run } | { STALE }.
@@ -11,12 +11,12 @@
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
 local key = job_key(id)
-local job = redis.call('HMGET', key, 'state', 'token', 'executor', 'refs', 'spec')
+local job = redis.call('HMGET', key, 'state', 'token', 'executor', 'refs', 'spec', 'worker')
 local run = run_key(run_of(id))
 local attempt = attempt_id(id, token)
 if job[1] ~= 'dispatched' or job[2] ~= token or redis.call('HEXISTS', run, 'cancel') == 1 then
-  -- A message that is delivered twice must not take the slot of the process that runs it.
-  if job[3] and not (job[1] == 'active' and job[2] == token) then
+  -- A message that is delivered twice must not take the slot of the process that runs it, or is just being stopped.
+  if job[2] == token and not job[6] then
     free_slot(job[3], worker, attempt)
     wake()
   end

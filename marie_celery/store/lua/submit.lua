@@ -28,12 +28,25 @@ local function mint()
   return string.format('%05x%08x', high, id - high * 4294967296)
 end
 
--- SLAs are absolute times, or `…_in` milliseconds from now, made absolute by the clock of Redis.
-local function make_absolute(key, name)
-  local delay = redis.call('HGET', key, name .. '_in')
-  if delay then
-    redis.call('HSET', key, name, int(NOW + tonumber(delay)))
-    redis.call('HDEL', key, name .. '_in')
+-- SLAs are absolute times, or `…_in` milliseconds from now, made absolute by the clock of Redis. Without any of its
+-- own, a job has those of its run (`inherited`); otherwise it is watched by itself.
+local function settle_slas(key, id, inherited)
+  local given = redis.call('HMGET', key, 'soft_in', 'hard_in', 'sla')
+  if given[1] then redis.call('HSET', key, 'soft', int(NOW + tonumber(given[1]))) end
+  if given[2] then redis.call('HSET', key, 'hard', int(NOW + tonumber(given[2]))) end
+  if given[1] or given[2] then redis.call('HDEL', key, 'soft_in', 'hard_in') end
+  if inherited and inherited[1] then redis.call('HSETNX', key, 'soft', inherited[1]) end
+  if inherited and inherited[2] then redis.call('HSETNX', key, 'hard', inherited[2]) end
+  if not inherited or given[3] then
+    local both = redis.call('HMGET', key, 'soft', 'hard')
+    local soft, hard = tonumber(both[1]), tonumber(both[2])
+    -- Its own hard SLA may be before the soft one of its run, which then means nothing here.
+    if soft and hard and hard < soft then
+      redis.call('HDEL', key, 'soft')
+      soft = nil
+    end
+    local first = earliest(soft, hard)
+    if first then redis.call('ZADD', P .. 'sla', int(first), id) end
   end
 end
 
@@ -64,8 +77,7 @@ if run == '' then
   redis.call('HSET', key, 'state', 'staging', 'left', '0', 'created_at', int(NOW),
     unpack(ARGV, at, at + fields * 2 - 1))
   at = at + fields * 2
-  make_absolute(key, 'soft')
-  make_absolute(key, 'hard')
+  settle_slas(key, run)
   for _ = 1, tonumber(take()) do
     redis.call('HSET', key .. ':specs', take(), take())
   end
@@ -84,15 +96,13 @@ local inherited = redis.call('HMGET', key, 'soft', 'hard')
 local number = tonumber(take())
 local jobs = tonumber(take())
 for _ = 1, jobs do
-  local job = job_key(job_id(run, number))
+  local id = job_id(run, number)
+  local job = job_key(id)
   redis.call('HSET', key .. ':inputs', int(number), take())
   local fields = tonumber(take())
   redis.call('HSET', job, 'state', 'created', unpack(ARGV, at, at + fields * 2 - 1))
   at = at + fields * 2
-  make_absolute(job, 'soft')
-  make_absolute(job, 'hard')
-  if inherited[1] then redis.call('HSETNX', job, 'soft', inherited[1]) end
-  if inherited[2] then redis.call('HSETNX', job, 'hard', inherited[2]) end
+  settle_slas(job, id, inherited)
   number = number + 1
 end
 redis.call('HSET', key, 'jobs', int(number))

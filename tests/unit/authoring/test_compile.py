@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from marie_celery.authoring.compile import Compiler
+from marie_celery.authoring.compile import Compiler, Surroundings
 from marie_celery.authoring.dag import dag
 from marie_celery.authoring.task import task
 from marie_celery.config import ExecutorSettings, Settings
@@ -30,7 +30,7 @@ def patient(page=None):
 def compiled(function, settings=None, **options):
     made = dag(name="tested", **options)(function)
     builder, output = made.build()
-    return Compiler(builder, made.run_options, settings or Settings(), EXECUTORS).compile(output)
+    return Compiler(builder, made.run_options, Surroundings(settings or Settings(), EXECUTORS)).compile(output)
 
 
 def problems(function, **options):

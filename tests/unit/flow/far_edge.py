@@ -45,9 +45,13 @@ class FarEdge:
     def set_capacity(self, capacity: int) -> None:
         self._store.buffer.set_capacity(capacity)
 
-    def attach(self, listener: EdgeListener) -> None:
+    def attach(self, listener: EdgeListener, *, sends: bool = True, takes: bool = True) -> None:
         self._listener = listener
         self._store.buffer.attach(listener)
+
+    def check(self, message: Message) -> None:
+        if isinstance(message.payload, set):
+            raise TypeError("a set cannot travel")
 
     def put(self, message: Message) -> PutResult:
         return self._reach().put(message)

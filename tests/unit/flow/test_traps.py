@@ -34,6 +34,7 @@ from tests.unit.flow.flow_kit import (
     spin,
     virtual,
 )
+from tests.unit.flow.test_backpressure import LateSink
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["source", "relay", "sink"])))
@@ -249,6 +250,52 @@ def test_settings_of_unknown_edges_and_bad_values_are_named_good_ones_work(
         scheduler.start()
     stats = scheduler.stats().edges[edge]
     assert (stats.priority, stats.capacity) == (60, 2)
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["before the run", "during the run"])
+def test_a_new_priority_moves_an_edge_to_its_band_with_all_that_waits_in_it(started: bool) -> None:
+    recorder, sink = Recorder(), Sink("sink")
+    scheduler = virtual(sink, Spinner("rival"), metrics=recorder, max_batch_per_node=1)
+    spin(scheduler, "rival", priority=Band.HIGH)
+    edge = "outside:in->sink:in"
+    if not started:
+        scheduler.set_priority(edge, Band.CONTROL)
+    for number in range(20):
+        scheduler.inject("sink", "in", number)
+    scheduler.start()
+    if started:
+        drive(scheduler, turns=10)
+        assert {band for node, band, _, _ in recorder.of("turn") if node == "sink"} == {Band.NORMAL}
+        recorder.calls.clear()
+        scheduler.set_priority(edge, Band.CONTROL)
+
+    drive(scheduler, turns=40)
+
+    assert {band for node, band, _, _ in recorder.of("turn") if node == "sink"} == {Band.CONTROL}
+    assert sink.got == list(range(20))
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["before the run", "during the run"])
+def test_a_new_capacity_holds_from_the_next_message_on(started: bool) -> None:
+    clock = VirtualClock()
+    source, late = Source("source", range(10)), LateSink("late")
+    scheduler = virtual(source, late, clock=clock)
+    feed(scheduler, "source")
+    scheduler.connect("source:out", "late:in", capacity=1)
+    if started:
+        scheduler.start()
+        drive(scheduler)
+        assert source.sent == 3, "one with the late sink, one in the edge, one in the source's hands"
+    scheduler.set_capacity("source:out->late:in", 4)
+    if not started:
+        scheduler.start()
+
+    drive(scheduler)
+
+    assert source.sent == 6
+    clock.advance(60)
+    drive(scheduler)
+    assert late.got == list(range(10))
 
 
 @pytest.mark.parametrize("policy", [BLOCK, DROP, LATEST, coalesce(max)], ids=lambda policy: policy.name)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from marie_celery.model.priority import PriorityMode
-from marie_celery.planning import FlatJob, LevelMode, PlanningSettings
+from marie_celery.planning import PLANNERS, FlatJob, LevelMode, PlanningSettings
 
 NOW = 1_767_268_800_000
 SECOND = 1_000
 MINUTE = 60_000
 HOUR = 3_600_000
 
-NAMES = ["global", "classic", "hrrn", "sjfs", "slack", "static", "fifo", "priority, estimated_runtime"]
+NAMES = [*PLANNERS, "priority, estimated_runtime"]
 
 
 def job(number: int = 0, **fields: object) -> FlatJob:
@@ -69,11 +69,14 @@ single_jobs = st.builds(
     run_activated_ms=st.none() | past,
 )
 
+# What needs no slot does not stand in line with what does.
+control_jobs = single_jobs.map(lambda each: replace(each, executor="control", needs_slot=False))
+
 
 @st.composite
 def job_lists(draw: st.DrawFn, max_size: int = 12) -> list[FlatJob]:
     """Jobs with different ids in any order, those of one run agreeing on when it became active."""
-    drawn = draw(st.lists(single_jobs, max_size=max_size))
+    drawn = draw(st.lists(single_jobs | control_jobs, max_size=max_size))
     numbers = draw(st.permutations(range(len(drawn))))
     activated = {each.run_id: each.run_activated_ms for each in drawn}
     return [

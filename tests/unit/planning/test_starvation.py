@@ -2,11 +2,13 @@
 
 from itertools import count
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from planning_jobs import NOW, SECOND, job
 
+from marie_celery.model.priority import PriorityMode
 from marie_celery.planning import GlobalPriorityExecutionPlanner, PlanningSettings, planner
 
 TIMEOUT_S = 60
@@ -35,6 +37,33 @@ def test_ageing_bounds_the_wait_behind_a_constant_load_of_higher_priority(priori
     waited_s = seconds_waited(ageing(), job(0, priority=priority), load_priority)
     assert waited_s <= steps_needed * TIMEOUT_S / 6
     assert steps_needed <= 10
+
+
+@pytest.mark.parametrize("mode", PriorityMode)
+@pytest.mark.parametrize("name", ["global", "classic", "hrrn", "sjfs", "priority, estimated_runtime"])
+@hypothesis.settings(max_examples=25, deadline=None)
+@given(
+    priority=st.integers(0, 99),
+    load=st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=3), min_size=1, max_size=8),
+)
+def test_ageing_bounds_the_wait_behind_any_load_below_critical(name, mode, priority, load):
+    """Also when more arrives than can be done: one slot, up to three rivals a second, for ever."""
+    knobs = PlanningSettings(starvation_timeout_ms=12 * SECOND, priority_mode=mode)
+    chosen = planner(name, knobs)
+    patient = job(0, priority=priority)
+    waiting, number = [patient], 1
+    for second in range(21):
+        now_ms = NOW + second * SECOND
+        for rival in load[second % len(load)]:
+            waiting.append(job(number, priority=rival, ready_ms=now_ms, submitted_ms=now_ms))
+            number += 1
+        best = chosen.plan(waiting, {"ocr": 1}, set(), now_ms=now_ms)[0]
+        if best is patient:
+            break
+        waiting.remove(best)
+    steps = -(-(99 - priority) // 10)
+    assert best is patient
+    assert second <= steps * 2
 
 
 def test_the_bound_is_reached_but_not_passed():

@@ -7,10 +7,10 @@ from rich.console import Console
 from marie_celery.errors import ConfigError
 from marie_celery.planning import PlanningSettings, planner
 from marie_celery.simulation import (
-    SCENARIOS,
     Workload,
     WorkloadJob,
     WorkloadRun,
+    WorkloadSpec,
     compare,
     from_records,
     generate,
@@ -22,6 +22,12 @@ from marie_celery.simulation import (
 
 START = 1_700_000_000_000
 SECOND = 1_000
+
+
+def run_with(**fields):
+    """A record of two jobs, the first with these fields."""
+    job = {"task": "t", "executor": "ocr", "runtime_ms": 1}
+    return {"arrival_ms": 0, "jobs": [job | fields, job]}
 
 
 def two_runs():
@@ -50,13 +56,32 @@ def test_an_sla_that_is_met_to_the_millisecond_is_met():
     assert simulate(Workload("exact", {"ocr": 1}, (exact,)), "fifo", planner("fifo")).hard_missed == 0
 
 
-def test_a_comparison_counts_the_slas_and_tells_of_each_result():
+def test_a_comparison_counts_the_slas_and_tells_how_far_it_is():
     heard = []
-    comparison = compare(two_runs(), ["fifo", "slack"], on_result=heard.append)
+    comparison = compare(two_runs(), ["fifo", "slack"], on_progress=lambda *progress: heard.append(progress))
     assert (comparison.runs, comparison.jobs) == (2, 2)
     assert (comparison.hard_slas, comparison.soft_slas) == (2, 1)
-    assert tuple(heard) == comparison.results
-    assert [result.planner for result in heard] == ["fifo", "slack"]
+    assert [result.planner for result in comparison.results] == ["fifo", "slack"]
+    assert heard == [("fifo", 2), ("slack", 2)]
+
+
+def test_progress_adds_up_to_all_jobs():
+    workload = generate(WorkloadSpec(name="any", jobs=1_700), 1)
+    heard = []
+    compare(workload, ["fifo"], on_progress=lambda _, jobs: heard.append(jobs))
+    assert len(heard) >= 3
+    assert sum(heard) == workload.job_count
+
+
+def test_an_sla_of_a_job_counts_beside_that_of_its_run():
+    first = WorkloadJob("read", "ocr", 10 * SECOND, (1,), None, START + 9 * SECOND, START + 10 * SECOND)
+    second = WorkloadJob("read", "ocr", 10 * SECOND, (), 100, None, START + 15 * SECOND)
+    run = WorkloadRun(START, (first, second), hard_sla_ms=START + 20 * SECOND)
+    comparison = compare(Workload("own", {"ocr": 1}, (run,)), ["fifo"])
+    (result,) = comparison.results
+    assert (comparison.hard_slas, comparison.soft_slas) == (3, 1)
+    assert (result.hard_missed, result.soft_missed) == (1, 1)
+    assert result.weighted_tardiness == pytest.approx((0 + 0 + 5 * 2) / 3)
 
 
 def test_a_table_has_a_line_for_every_planner_and_its_figures():
@@ -82,7 +107,7 @@ def test_a_chart_is_one_page_with_a_bar_for_every_planner_and_nothing_to_fetch()
 
 
 def test_a_workload_survives_being_recorded():
-    workload = generate(SCENARIOS["steady"].__class__(name="any", jobs=100), 1)
+    workload = generate(WorkloadSpec(name="any", jobs=100), 1)
     assert from_records("any", workload.slots, to_records(workload)) == workload
 
 
@@ -106,6 +131,16 @@ def test_recorded_runs_are_brought_into_the_order_of_their_arrival():
             {"arrival_ms": 0, "jobs": [{"task": "t", "executor": "ocr", "runtime_ms": 1, "children": [0]}]},
             "run 1 of 'bad': the children of job 0 must stand behind it",
         ),
+        (run_with(children=[1, 1]), "run 1 of 'bad': job 0 has a child twice"),
+        (run_with(runtime_ms=-1), "run 1 of 'bad': jobs.0.runtime_ms: Input should be greater than or equal to 0"),
+        (run_with(runtime_ms=1.5), "run 1 of 'bad': jobs.0.runtime_ms: Input should be a valid integer"),
+        (run_with(runtime_ms=float("nan")), "run 1 of 'bad': jobs.0.runtime_ms: "),
+        (run_with(colour="red"), "run 1 of 'bad': jobs.0.colour: Extra inputs are not permitted"),
+        (run_with() | {"priority": 1000}, "run 1 of 'bad': priority: priority 1000 is neither"),
+        (run_with() | {"hard_sla": 5}, "run 1 of 'bad': hard_sla: Extra inputs"),
+        (run_with() | {"arrival_ms": 10**15}, "run 1 of 'bad': arrival_ms: Input should be less than"),
+        (run_with() | {"soft_sla_ms": 6, "hard_sla_ms": 5}, "run 1 of 'bad': hard_sla_ms is before soft_sla_ms"),
+        (run_with(soft_sla_ms=6, hard_sla_ms=5), "run 1 of 'bad': hard_sla_ms is before soft_sla_ms"),
     ],
 )
 def test_a_bad_record_is_refused_by_its_number(record, message):

@@ -21,6 +21,7 @@ end
 local function job_key(id) return P .. 'job:' .. id end
 local function run_key(run) return P .. 'run:' .. run end
 local function ready_key(executor) return P .. 'ready:' .. executor end
+local function new_key(executor) return P .. 'new:' .. executor end
 local function slots_key(executor) return P .. 'slots:' .. executor end
 local function executor_key(executor) return P .. 'executor:' .. executor end
 local function worker_key(worker) return P .. 'worker:' .. worker end
@@ -34,6 +35,16 @@ local function attempt_id(id, token) return id .. '.' .. token end
 -- What one call may touch before it leaves the rest to `advance`.
 local BUDGET = 1000
 local spent = 0
+
+-- A piece of that, as `advance` reads it. That of a run that was replayed says after how many replays it was left: what
+-- is left from before one means nothing any more.
+local function replays_of(id)
+  return redis.call('HGET', run_key(run_of(id)), 'replays') or ''
+end
+local function piece(verb, id, detail, position)
+  local replays = replays_of(id)
+  return table.concat({ verb, id, detail, int(position) .. (replays == '' and '' or '@' .. replays) }, ' ')
+end
 
 local woken = false
 local function wake()

@@ -3,15 +3,18 @@
 -- its heartbeat is told to stop it, and whatever it reports is fenced off by the state.
 local STOPPABLE = { created = true, ready = true, dispatched = true, active = true, retry = true, held = true }
 
-local function cancel_job(id, why, by)
+-- to: cancelled, or expired by an SLA.
+local function stop_job(id, to, why, by)
   local job = redis.call('HMGET', job_key(id), 'state', 'executor')
   if not STOPPABLE[job[1]] then return false end
   if job[1] == 'ready' then
-    redis.call('ZREM', ready_key(job[2]), id)
+    leave_ready(id, job[2])
   elseif job[1] == 'retry' then
     redis.call('ZREM', P .. 'delayed', id)
+  elseif job[1] == 'held' then
+    redis.call('ZREM', P .. 'held', id)
   end
-  end_job(id, job[1], 'cancelled', why, by)
+  end_job(id, job[1], to, why, by)
   return true
 end
 
@@ -21,7 +24,7 @@ local function sweep_run(item)
   local found = redis.call('HMGET', run_key(run), 'jobs', 'cancel', 'ended_at')
   if not found[1] or found[3] then return end
   visit_within_budget(item, '0-' .. int(tonumber(found[1]) - 1), function(number)
-    cancel_job(job_id(run, number), found[2])
+    stop_job(job_id(run, number), 'cancelled', found[2])
   end)
 end
 

@@ -8,6 +8,7 @@ local function held_key(consumer) return E .. ':held:' .. consumer end
 local function depth_of(lane) return redis.call('LLEN', lane_key(lane)) end
 local function add(counter, number) return redis.call('HINCRBY', E, counter, number or 1) end
 local function number_in(entry) return string.match(entry, '^%a+ (%d+) ') end
+-- 0: nobody has opened the edge, or somebody removed its keys.
 local function capacity() return tonumber(redis.call('HGET', E, 'capacity') or 0) end
 
 -- `far_end` is 'producer' or 'consumer'. One element is enough to end a blocking pop.

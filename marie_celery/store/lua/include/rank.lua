@@ -1,8 +1,31 @@
 -- @include base
+-- @generate planner
 -- A ready job's place in the sorted set of its executor: lower is sooner, equal ranks go by id, which is the order
--- of submission. The global layout of planning/ranking.py: new_dag (1 bit), level (17), priority (21),
--- estimated_runtime (12), burst (1).
+-- of submission. Mirrors planning/keys.py and planning/ranking.py number by number; a test compares both. The row of
+-- sort keys in force, their widths (BITS) and the defaults (PLANNER) come from Python.
+--   job: level, priority, soft, hard, runtime, path, ready, submitted, activated (milliseconds, nil = unknown)
 local BUCKET = 900000
+
+local policy_in_force
+local function planner()
+  if not policy_in_force then
+    local found = redis.call('HMGET', P .. 'planner', unpack(PLANNER_FIELDS))
+    policy_in_force = { keys = {} }
+    for i, name in ipairs(PLANNER_FIELDS) do
+      local value = found[i] or PLANNER[name]
+      policy_in_force[name] = tonumber(value) or value
+    end
+    for key in string.gmatch(policy_in_force.rank_keys, '%S+') do
+      policy_in_force.keys[#policy_in_force.keys + 1] = key
+    end
+  end
+  return policy_in_force
+end
+
+local function earliest(a, b)
+  if a and b then return math.min(a, b) end
+  return a or b
+end
 
 local function sla_score(soft, hard)
   if hard and NOW > hard then
@@ -15,20 +38,55 @@ local function sla_score(soft, hard)
   return math.min(499, math.max(1, 500 - math.ceil((due - NOW) / BUCKET)))
 end
 
--- Where a whole number ≥ 1 stands on a scale with `steps` equal parts in every doubling.
-local function log_step(number, steps)
-  local doublings, base = 0, 1
-  while base * 2 <= number do
-    base = base * 2
-    doublings = doublings + 1
-  end
-  return steps * doublings + math.floor((number - base) * steps / base)
+local function next_bucket(missed, last)
+  local bucket = math.floor((NOW - missed) / BUCKET)
+  return bucket < last and missed + (bucket + 1) * BUCKET or nil
 end
 
--- estimate: milliseconds, or nil for unknown.
-local function rank(level, priority, soft, hard, estimate)
-  local depth = 131071 - math.min(131071, tonumber(level))
-  local urgency = 1999999 - (sla_score(tonumber(soft), tonumber(hard)) * 1000 + tonumber(priority))
-  local runtime = estimate and math.min(4094, log_step(tonumber(estimate) + 1, 128)) or 4095
-  return ((depth * 2097152 + urgency) * 4096 + runtime) * 2 + 1
+local function sla_next_change(soft, hard)
+  if hard and NOW > hard then return next_bucket(hard, 999) end
+  local own
+  if soft and NOW > soft then
+    own = next_bucket(soft, 499)
+  else
+    local due = soft or hard
+    if not due then return nil end
+    local left = math.ceil((due - NOW) / BUCKET)
+    own = left <= 1 and due + 1 or due - (math.min(499, left) - 1) * BUCKET
+  end
+  return earliest(own, hard and hard + 1)
 end
+
+local function ageing_steps(wait, timeout)
+  if timeout <= 0 or wait <= 0 then return 0 end
+  return math.floor(wait * 6 / timeout)
+end
+
+local function effective_priority(priority, wait, timeout)
+  if priority >= 100 then return priority end
+  return math.min(99, priority + 10 * ageing_steps(wait, timeout))
+end
+
+local function ageing_next_change(priority, since, timeout)
+  local steps = ageing_steps(NOW - since, timeout)
+  if timeout <= 0 or priority + 10 * steps >= 99 then return nil end
+  return since + math.ceil((steps + 1) * timeout / 6)
+end
+
+-- Where a ratio ≥ 1 stands on a scale with `steps` equal parts in every doubling.
+local function log_step(numerator, denominator, steps)
+  local whole, doublings = math.floor(numerator / denominator), 0
+  while whole >= 2 do
+    whole = math.floor(whole / 2)
+    doublings = doublings + 1
+  end
+  local base = denominator * 2 ^ doublings
+  return steps * doublings + math.floor((numerator - base) * steps / base)
+end
+
+local COMBINE = {
+  sla_first = function(score, user) return score * 1000 + user end,
+  user_first = function(score, user) return user * 2000 + score end,
+  sum = function(score, user) return score + user end,
+  max = math.max,
+}

@@ -21,7 +21,7 @@ local function bury(id, from, reason, by)
   local run = run_of(id)
   local fail_fast = redis.call('HMGET', run_key(run), 'fail_fast', 'ended_at', 'cancel')
   if fail_fast[1] and not fail_fast[2] and not fail_fast[3] then
-    redis.call('RPUSH', P .. 'advance', 'fail_fast ' .. run .. ' - 0')
+    redis.call('RPUSH', P .. 'advance', piece('fail_fast', run, '-', 0))
     wake()
   end
 end

@@ -1,18 +1,10 @@
--- @include transition
+-- @include ready
 -- @include ranges
 -- @include join
--- @include rank
 -- What follows from the end of a job: its children are counted down and become ready or skipped, these ends
 -- spread on, and a run whose jobs have all ended ends too. Works off a queue within BUDGET; what is left goes to
 -- the list `advance`, durable in the same atomic step.
 local settling = {}
-
-local function make_ready(id, from, why)
-  local job = redis.call('HMGET', job_key(id), 'executor', 'level', 'priority', 'soft', 'hard', 'estimate')
-  move(id, from, 'ready', why)
-  redis.call('ZADD', ready_key(job[1]), int(rank(job[2], job[3], job[4], job[5], job[6])), id)
-  wake()
-end
 
 local function end_run(run, key)
   local found = redis.call('HMGET', key, 'cancel', 'failed', 'expired', 'cancelled', 'state')
@@ -23,6 +15,8 @@ local function end_run(run, key)
   elseif tonumber(found[4] or 0) > 0 then outcome = 'cancelled' end
   redis.call('HSET', key, 'state', outcome, 'ended_at', int(NOW))
   redis.call('RPUSH', key .. ':done', outcome)
+  redis.call('ZREM', P .. 'active', run)
+  redis.call('ZADD', P .. 'ended', int(NOW), run)
   event('run', run, found[5], outcome, found[1] or '')
 end
 
@@ -40,18 +34,28 @@ local function end_job(id, from, to, why, by)
   settling[#settling + 1] = { 'spread', id, how, 0 }
 end
 
+-- Its parents let it go. A control job has nothing to run: it is done the moment it is ready.
+local function release(id, control)
+  if control then
+    move(id, 'created', 'ready')
+    end_job(id, 'ready', 'completed', control)
+  else
+    make_ready(id, 'created')
+  end
+end
+
 local function parent_ended(id, how)
   local key = job_key(id)
   local left = redis.call('HINCRBY', key, 'deps', -1)
   if how ~= 'completed' then
     redis.call('HINCRBY', key, how .. '_parents', 1)
   end
-  local job = redis.call('HMGET', key, 'state', 'rule', 'parents', 'skipped_parents', 'failed_parents')
+  local job = redis.call('HMGET', key, 'state', 'rule', 'parents', 'skipped_parents', 'failed_parents', 'control')
   if job[1] ~= 'created' then return end
   local verdict = join_verdict(job[2] or 'all_success', tonumber(job[3]), left,
     tonumber(job[4] or 0), tonumber(job[5] or 0))
   if verdict == 'run' then
-    make_ready(id, 'created')
+    release(id, job[6])
   elseif verdict == 'skip' then
     end_job(id, 'created', 'skipped', 'all_parents_skipped')
   elseif verdict == 'upstream_failed' then
@@ -68,7 +72,9 @@ local function visit_within_budget(item, text, visit)
     return true
   end)
   if rest then
-    redis.call('RPUSH', P .. 'advance', table.concat({ item[1], item[2], item[3], int(rest) }, ' '))
+    -- What expires must all have expired before the ends of some spread to others.
+    local push = item[1] == 'missed' and 'LPUSH' or 'RPUSH'
+    redis.call(push, P .. 'advance', piece(item[1], item[2], item[3], rest))
     wake()
   end
 end
@@ -90,15 +96,30 @@ local function release_roots(item)
   visit_within_budget(item, roots[1], function(number)
     local id = job_id(item[2], number)
     -- It may have been cancelled while it waited for its release.
-    if redis.call('HGET', job_key(id), 'state') == 'created' then make_ready(id, 'created') end
+    local job = redis.call('HMGET', job_key(id), 'state', 'control')
+    if job[1] == 'created' then release(id, job[2]) end
   end)
 end
+
+-- A run has begun: its other ready jobs move over to those of runs that have. They are its roots, unless jobs had ended
+-- before (control jobs, cancelled ones) and let others go: then any of its jobs may be among them.
+local function greet(item)
+  local found = redis.call('HMGET', run_key(item[2]), 'roots', 'jobs')
+  if not found[1] then return end
+  local candidates = item[3] == 'roots' and found[1] or '0-' .. int(tonumber(found[2]) - 1)
+  visit_within_budget(item, candidates, function(number)
+    local id = job_id(item[2], number)
+    if redis.call('HGET', job_key(id), 'state') == 'ready' then rank_again(id) end
+  end)
+end
+
+local SETTLE = { spread = spread, roots = release_roots, greet = greet }
 
 local function settle()
   local next = 1
   while settling[next] do
     local item = settling[next]
-    if item[1] == 'roots' then release_roots(item) else spread(item) end
+    SETTLE[item[1]](item)
     next = next + 1
   end
 end

@@ -5,6 +5,11 @@ local function capacity_of(executor)
   return tonumber(found[1] or found[2] or 0)
 end
 
+local function room_of(executor)
+  if redis.call('HEXISTS', executor_key(executor), 'paused') == 1 then return 0 end
+  return capacity_of(executor) - redis.call('ZCARD', slots_key(executor))
+end
+
 local function free_slot(executor, worker, attempt)
   redis.call('ZREM', slots_key(executor), attempt)
   if worker and worker ~= '' then
@@ -26,6 +31,8 @@ local function report_slots(executor, worker, slots)
   redis.call('HSET', key, 'capacity', int(total))
 end
 
+local A_DAY = 86400000
+
 local function drop_worker(worker)
   local key = worker_key(worker)
   local executors = redis.call('HGET', key, 'executors') or ''
@@ -33,5 +40,7 @@ local function drop_worker(worker)
     report_slots(executor, worker, nil)
   end
   redis.call('ZREM', P .. 'workers', worker)
-  redis.call('DEL', key, key .. ':jobs')
+  -- What it runs stays listed until its leases end: it may only be cut off, and has to hear then what to stop.
+  redis.call('DEL', key)
+  redis.call('PEXPIRE', key .. ':jobs', A_DAY)
 end

@@ -1,0 +1,116 @@
+"""The setting `resources`: managers by name, each with what its kind allows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from marie_celery.resources.booking import Delta, Manager
+from marie_celery.resources.concurrency import ConcurrencyManager
+from marie_celery.resources.discrete import DEFAULT_ITEMS, DiscreteManager
+from marie_celery.resources.highlander import HighlanderManager
+from marie_celery.resources.quantity import QuantityManager
+from marie_celery.resources.rate import RateManager, gain_of
+from marie_celery.resources.tours import OnShortage
+
+MOST = 1_000_000
+
+Executor = Annotated[str, StringConstraints(min_length=1)]
+Item = Annotated[str, StringConstraints(pattern=r"^[^\s,]+$")]
+"""Items reach the job as a list with commas."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    consumption: int = Field(1, ge=0, le=MOST)
+    """What a job takes that does not say otherwise."""
+    executors: tuple[Executor, ...] = ()
+    """All jobs of these executors take from it; other jobs only if they or their tasks name it."""
+    on_shortage: OnShortage | None = None
+    """None = the general setting."""
+
+
+class QuantitySettings(_Settings):
+    kind: Literal["quantity"] = "quantity"
+    quantity: int = Field(10, ge=0, le=MOST)
+
+    def manager(self) -> Manager:
+        return QuantityManager(self.quantity)
+
+
+class DiscreteSettings(_Settings):
+    kind: Literal["discrete"] = "discrete"
+    items: tuple[Item, ...] = DEFAULT_ITEMS
+    consumption: int = Field(0, ge=0, le=MOST)
+
+    @field_validator("items", mode="before")
+    @classmethod
+    def _with_commas(cls, value: object) -> object:
+        return [item.strip() for item in value.split(",")] if isinstance(value, str) else value
+
+    @field_validator("items")
+    @classmethod
+    def _each_once(cls, items: tuple[str, ...]) -> tuple[str, ...]:
+        twice = sorted({item for item in items if items.count(item) > 1})
+        if twice:
+            raise ValueError(f"'{twice[0]}' is there twice")
+        return items
+
+    def manager(self) -> Manager:
+        return DiscreteManager(self.items)
+
+
+class HighlanderSettings(_Settings):
+    kind: Literal["highlander"] = "highlander"
+    consumption: int = Field(1, ge=0, le=1)
+
+    def manager(self) -> Manager:
+        return HighlanderManager()
+
+
+class RateSettings(_Settings):
+    kind: Literal["rate"] = "rate"
+    rate: float = Field(ge=0.0001, le=MOST)
+    """Per second, exact to a millionth."""
+    burst: int = Field(1, ge=1, le=MOST)
+
+    def manager(self) -> Manager:
+        return RateManager(gain_of(self.rate), self.burst)
+
+
+class ConcurrencySettings(_Settings):
+    kind: Literal["concurrency"] = "concurrency"
+    limit: int = Field(1, ge=0, le=MOST)
+
+    def manager(self) -> Manager:
+        return ConcurrencyManager(self.limit)
+
+
+ResourceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+"""Also a part of the names of environment variables."""
+
+ResourceSettings = Annotated[
+    QuantitySettings | DiscreteSettings | HighlanderSettings | RateSettings | ConcurrencySettings,
+    Field(discriminator="kind"),
+]
+
+
+def difference(before: ResourceSettings, after: ResourceSettings) -> Delta:
+    """What to do to a running manager whose configuration has changed."""
+    match before, after:
+        case QuantitySettings(), QuantitySettings():
+            return Delta(amount=after.quantity - before.quantity)
+        case DiscreteSettings(), DiscreteSettings():
+            return Delta(
+                add=tuple(item for item in after.items if item not in before.items),
+                remove=tuple(item for item in before.items if item not in after.items),
+            )
+        case RateSettings(), RateSettings():
+            return Delta(amount=after.burst - before.burst, rate=gain_of(after.rate) - gain_of(before.rate))
+        case ConcurrencySettings(), ConcurrencySettings():
+            return Delta(amount=after.limit - before.limit)
+        case HighlanderSettings(), HighlanderSettings():
+            return Delta()
+    raise ValueError(f"a {before.kind} resource cannot become a {after.kind} one: give it another name")

@@ -1,0 +1,115 @@
+"""Surveying, planning, dispatching: from a look at Redis to messages in the queues, as three nodes in a row."""
+
+from __future__ import annotations
+
+import logging
+
+from marie_celery.config import Settings
+from marie_celery.errors import ConfigError
+from marie_celery.flow import Kind, Message, Node, Port
+from marie_celery.planning import ExecutionPlanner, planner
+from marie_celery.planning.registry import is_builtin
+from marie_celery.planning.share import share_in_thousandths
+from marie_celery.scheduler.choice import choose
+from marie_celery.scheduler.services import Service
+from marie_celery.scheduler.turns import Due, Plan, Turn
+from marie_celery.store.codes import Code
+from marie_celery.store.records import Outlook
+from marie_celery.store.store import Store
+from marie_celery.transport.transports import Transport
+
+log = logging.getLogger(__name__)
+
+LOOK_AHEAD = 16
+MOST_PER_EXECUTOR = 256
+HELD_UP = 5
+"""So often in a row ranks may be put right before what is there is sent all the same."""
+
+PAUSE, RESUME = "pause", "resume"
+
+
+class Surveyor(Service):
+    """Looks what could run. While ranks are out of date it lets them be put right first."""
+
+    inputs = (Port("due", Due), Port("orders", str))
+    outputs = (Port("turn", Turn), Port("outlook", Outlook))
+
+    def __init__(self, store: Store) -> None:
+        super().__init__("surveyor")
+        self._store = store
+        self._held_up = 0
+        self.is_paused = False
+
+    def on_message(self, port: str, message: Message) -> None:
+        if message.kind is Kind.CONTROL:
+            self.is_paused = message.payload == PAUSE
+        self.report(self.turn)
+
+    def turn(self) -> Turn:
+        outlook = self._store.peek(LOOK_AHEAD, MOST_PER_EXECUTOR)
+        free = any(room.free > 0 for room in outlook.rooms)
+        dues = {duty: ms / 1000 for duty, ms in outlook.due_ms.items() if ms >= 0}
+        if outlook.due_ms.get("reranker", -1) == 0 and self._held_up < HELD_UP:
+            self._held_up += 1
+            return Turn(self.name, dues=dues, next_seconds=None, slots_free=free)
+        self._held_up = 0
+        # A paused scheduler sends nothing, but what is due for others is still told: retries, SLAs, work that was left.
+        if not self.is_paused and any(room.candidates for room in outlook.rooms):
+            self.emit("outlook", outlook)
+        return Turn(self.name, slots_free=free, dues=dues)
+
+
+class Planner(Node):
+    """Puts what could run in order. The planner in force is the one that Redis names."""
+
+    inputs = (Port("outlook", Outlook),)
+    outputs = (Port("plan", Plan),)
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__("planner")
+        self._settings = settings
+        self._share = share_in_thousandths(settings.new_dag_share)
+        self._name = ""
+        self._planner = self._take("global")
+
+    def on_message(self, port: str, message: Message) -> None:
+        outlook: Outlook = message.payload
+        if outlook.planner != self._name:
+            self._name = outlook.planner
+            self._planner = self._take(outlook.planner)
+        burst_ms = self._settings.planning.burst_window_ms
+        jobs = choose(self._planner, outlook, self._share, burst_ms)
+        if jobs:
+            self.emit("plan", Plan(jobs, outlook))
+
+    def _take(self, name: str) -> ExecutionPlanner:
+        """A name in Redis imports nothing that the settings do not name."""
+        settings = self._settings.planning
+        try:
+            if not is_builtin(name) and name not in (self._settings.planner, *self._settings.planners):
+                raise ConfigError(f"the planner '{name}' is not in the setting 'planners' of this scheduler")
+            return planner(name, settings)
+        except ConfigError as error:
+            log.error("%s; jobs go by their ranks", error)
+            return planner("global", settings)
+
+
+class Dispatcher(Service):
+    """Books slots and hands the messages over."""
+
+    inputs = (Port("plan", Plan),)
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__("dispatcher")
+        self._transport = transport
+        self._plan: Plan
+
+    def on_message(self, port: str, message: Message) -> None:
+        self._plan = message.payload
+        self.report(self.turn)
+
+    def turn(self) -> Turn:
+        claims = self._transport.send(self._plan.jobs)
+        sent = sum(claim.code == Code.OK for claim in claims)
+        log.debug("dispatched %d of %d", sent, len(claims))
+        return Turn(self.name, worked=sent > 0)

@@ -1,0 +1,41 @@
+"""Which planner is in force: what the settings say, unless an operator has said otherwise."""
+
+from __future__ import annotations
+
+import logging
+
+from marie_celery.config import Settings
+from marie_celery.planning import planner
+from marie_celery.planning.policy import policy_fields
+from marie_celery.store.store import Store
+
+log = logging.getLogger(__name__)
+
+BY_SETTINGS = "settings"
+
+
+def policy_of(name: str, settings: Settings, by: str) -> dict[str, str]:
+    """The policy for a planner by name, with the knobs of the settings. Raises ConfigError for an unknown one."""
+    fields = policy_fields(
+        planner(name, settings.planning),
+        name=name,
+        new_dag_share=settings.new_dag_share,
+        max_active_dags=settings.max_active_dags,
+    )
+    return {**fields, "by": by}
+
+
+def put_in_force(store: Store, settings: Settings) -> str:
+    """What a starting scheduler does. An operator's choice outlives restarts; the knobs are always the settings'."""
+    present = store.policy()
+    by = present.get("by", BY_SETTINGS)
+    name = settings.planner
+    if by != BY_SETTINGS and present["name"] != name:
+        log.warning("the planner '%s' set by %s stays; the settings say '%s'", present["name"], by, name)
+        name = present["name"]
+    else:
+        by = BY_SETTINGS
+    store.replan(policy_of(name, settings, by), by)
+    for executor, own in settings.executors.items():
+        store.set_target(executor, own.target)
+    return name

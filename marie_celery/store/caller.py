@@ -1,0 +1,60 @@
+"""Calling the scripts: one client, one namespace, one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from redis import Redis
+from redis.commands.core import Script
+
+from marie_celery.config import Settings
+from marie_celery.store.keys import Keys
+from marie_celery.store.scripts import script_names, source
+
+
+class Caller:
+    """Holds one connection pool; never share it with a forked child."""
+
+    def __init__(self, client: Redis, settings: Settings, now_ms: int | None = None) -> None:
+        self.client: Any = client  # answers are text (decode_responses), which the client's types cannot tell
+        self.settings = settings
+        self.keys = Keys(settings.namespace)
+        self.now_ms = now_ms
+        """A test's clock; None is the time of Redis."""
+        self._scripts: dict[str, Script] = {name: client.register_script(source(name)) for name in script_names()}
+
+    def call(self, name: str, *arguments: object) -> Any:
+        clock = "" if self.now_ms is None else self.now_ms
+        given: list[Any] = [clock, self.settings.max_events, *arguments]
+        return self._scripts[name](keys=[self.keys.prefix], args=given)
+
+
+def in_ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def in_seconds(ms: int) -> float | None:
+    """What the scripts say as milliseconds until something, -1 = never."""
+    return None if ms < 0 else ms / 1000
+
+
+def maybe_int(text: str | int | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def flat(mapping: Mapping[str, object]) -> list[object]:
+    return [part for pair in mapping.items() for part in pair]
+
+
+def counted(mapping: Mapping[str, object]) -> list[object]:
+    """A mapping as the scripts read it: how many pairs, then the pairs."""
+    return [len(mapping), *flat(mapping)]
+
+
+def pairs(flat: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def as_mapping(flat: Sequence[str]) -> dict[str, str]:
+    return dict(pairs(flat))

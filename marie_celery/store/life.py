@@ -1,0 +1,92 @@
+"""From the submission of a run to the end of its jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from marie_celery.errors import DuplicateRun, ServerError
+from marie_celery.model.retry import FailureKind
+from marie_celery.store.caller import Caller, as_mapping, counted, in_ms, pairs
+from marie_celery.store.codes import Code
+from marie_celery.store.records import NewRun, Started
+
+# Jobs per call while a large run is staged: long enough to be fast, short enough not to hold Redis up.
+CHUNK = 400
+
+
+class Life(Caller):
+    def submit(self, run: NewRun) -> str:
+        """Accept a run, all or nothing, and make its roots ready. Returns its id."""
+        run_id = ""
+        staging_ms = in_ms(self.settings.staging_ttl_seconds)
+        for first in range(0, len(run.jobs), CHUNK):
+            chunk = run.jobs[first : first + CHUNK]
+            last = first + CHUNK >= len(run.jobs)
+            arguments: list[object] = [run_id, int(last), staging_ms, run.key, run.duplicates]
+            if run_id:
+                arguments += [0, 0, 0]
+            else:
+                arguments += [*counted(run.fields), *counted(run.specs)]
+                arguments += [len(run.executors), *run.executors]
+            arguments += [first, len(chunk)]
+            for job in chunk:
+                arguments += [job.inputs, *counted(job.fields)]
+            code, answer = self.call("submit", *arguments)
+            if code == Code.DUPLICATE:
+                raise DuplicateRun(run.key, answer)
+            if code == Code.GONE:
+                raise ServerError(
+                    f"the submission took longer than staging_ttl_seconds ({self.settings.staging_ttl_seconds}) "
+                    "between two chunks and was dropped; nothing of it is stored"
+                )
+            run_id = answer
+        return run_id
+
+    def start(self, job: str, token: int, worker: str, message: str) -> Started | None:
+        """A worker begins the attempt that this Celery message brought; None if the delivery is stale."""
+        answer = self.call("start", job, token, worker, message, in_ms(self.settings.run_ttl_seconds))
+        if answer[0] != Code.OK:
+            return None
+        _, inputs, policy, fields, results, (_, dag) = answer
+        return Started(
+            inputs=inputs,
+            policy=json.loads(policy),
+            job=as_mapping(fields),
+            results={int(number): result for number, result in pairs(results)},
+            dag=dag,
+        )
+
+    def finish(self, job: str, token: int, worker: str, result: str) -> bool:
+        """The attempt completed. False if its token is stale: nothing was changed."""
+        return bool(self.call("finish", job, token, worker, "completed", result)[0] == Code.OK)
+
+    def skip(self, job: str, token: int, worker: str, reason: str) -> bool:
+        """The attempt asked to be skipped."""
+        return bool(self.call("finish", job, token, worker, "skipped", reason)[0] == Code.OK)
+
+    def fail(
+        self,
+        job: str,
+        token: int,
+        worker: str,
+        kind: FailureKind,
+        error: Mapping[str, str],
+        *,
+        give_up: bool = False,
+        delay_seconds: float | None = None,
+        roll: float = 0.0,
+    ) -> str | None:
+        """The attempt failed. Returns the job's new state (retry, ready, failed); None if stale."""
+        answer = self.call(
+            "fail",
+            job,
+            token,
+            worker,
+            kind.value,
+            json.dumps(dict(error)),
+            int(give_up),
+            "" if delay_seconds is None else in_ms(delay_seconds),
+            roll,
+        )
+        return answer[1] if answer[0] == Code.OK else None

@@ -1,0 +1,66 @@
+-- @include settle
+-- @include slots
+-- Books a slot for a ready job. Everything that must hold is checked here, in the step that changes it.
+-- @generate codes
+
+local overall = math.huge
+local function limit_all(limit)
+  if limit <= 0 then return end
+  overall = limit
+  for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
+    overall = overall - redis.call('ZCARD', slots_key(executor))
+  end
+end
+
+local room = {}
+local function room_left(executor)
+  if not room[executor] then room[executor] = room_of(executor) end
+  return math.min(room[executor], overall)
+end
+
+local function may_begin()
+  local most_active = planner().max_active_dags
+  return most_active <= 0 or redis.call('ZCARD', P .. 'active') < most_active
+end
+
+-- While jobs of active and of new runs wait, every choice adds the share to the executor's credit, and a choice for a
+-- new run costs a full one. What may not begin is not waiting. Mirrors planning/share.py.
+local function account(executor, is_new)
+  if planner().share < 0 or not may_begin() then return end
+  local active_wait = redis.call('ZCARD', ready_key(executor)) + (is_new and 0 or 1)
+  local new_wait = redis.call('ZCARD', new_key(executor)) + (is_new and 1 or 0)
+  if active_wait == 0 or new_wait == 0 then return end
+  redis.call('HINCRBY', executor_key(executor), 'credit', int(planner().share - (is_new and 1000 or 0)))
+end
+
+local function activate(run)
+  local key = run_key(run)
+  redis.call('HSET', key, 'state', 'active', 'started_at', int(NOW))
+  redis.call('ZADD', P .. 'active', int(NOW), run)
+  runs_seen[run] = nil
+  event('run', run, 'created', 'active')
+  local found = redis.call('HMGET', key, 'left', 'jobs')
+  settling[#settling + 1] = { 'greet', run, found[1] == found[2] and 'roots' or 'jobs', 0 }
+end
+
+-- Returns code, token, executor.
+local function book(id, lease)
+  local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'task')
+  local run = run_of(id)
+  local of_run = redis.call('HMGET', run_key(run), 'cancel', 'state', 'paused')
+  if job[1] ~= 'ready' or of_run[1] or of_run[3] or is_held_task(job[3]) then return NOT_READY, 0 end
+  if room_left(job[2]) <= 0 then return FULL, 0 end
+  local is_new = of_run[2] == 'created'
+  if is_new and not may_begin() then return DAG_LIMIT, 0 end
+
+  local token = redis.call('HINCRBY', job_key(id), 'token', 1)
+  redis.call('HDEL', job_key(id), 'worker')
+  leave_ready(id, job[2])
+  account(job[2], is_new)
+  redis.call('ZADD', slots_key(job[2]), lease, attempt_id(id, token))
+  room[job[2]] = room[job[2]] - 1
+  overall = overall - 1
+  move(id, 'ready', 'dispatched')
+  if is_new then activate(run) end
+  return OK, token
+end

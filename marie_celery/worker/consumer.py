@@ -1,0 +1,33 @@
+"""Celery's consumer, which comes back to its broker quickly and however long that was away.
+
+Celery itself waits longer after each try, up to half a minute, and gives up after a hundred. It also ends the worker
+when the broken connection cannot be tidied up, as when messages are to be put back through it.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Any
+
+from celery.worker.consumer import Consumer
+
+log = logging.getLogger(__name__)
+
+RECONNECT_SECONDS = 1
+
+
+class SteadfastConsumer(Consumer):  # type: ignore[misc]
+    def ensure_connected(self, conn: Any) -> Any:
+        conn.ensure_connection = partial(
+            conn.ensure_connection, interval_start=RECONNECT_SECONDS, interval_step=0, interval_max=RECONNECT_SECONDS
+        )
+        return super().ensure_connected(conn)
+
+    def on_connection_error_after_connected(self, exc: Exception) -> None:
+        try:
+            super().on_connection_error_after_connected(exc)
+        except Exception:
+            # Nothing depends on it: whatever was not started is sent again when its lease ends.
+            log.info("the broken connection could not be tidied up", exc_info=True)
+            self.connection = None
