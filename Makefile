@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench up docs clean
+.PHONY: help demo test chaos soak lint bench up docs clean
 
 help: ## Show this help
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
@@ -19,7 +19,14 @@ demo: $(STAMP) ## Run the example pipelines on a cluster of their own
 	@$(BIN)/python -m workers.demo
 
 test: lint ## All checks and tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses 2 tests/unit tests/redis
+	@$(BIN)/python -m pytest tests/stateful tests/system tests/chaos
+
+chaos: $(STAMP) ## Ten minutes of kills, stops, restarts and resets while DAGs flow
+	@$(BIN)/python -m tests.chaos.run --minutes 10
+
+soak: $(STAMP) ## Twenty times the stateful steps of `make test`
+	@MARIE_SOAK_STEPS=2000000 $(BIN)/python -m pytest --timeout=0 tests/stateful
 
 lint: $(STAMP) ## ruff, mypy, import contracts
 	@$(BIN)/ruff check .

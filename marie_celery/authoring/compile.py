@@ -25,6 +25,7 @@ from marie_celery.model.retry import RetryPolicy
 from marie_celery.model.sla import OnHardSla, Sla
 from marie_celery.planning.critical_path import remaining_paths
 from marie_celery.planning.estimates import RuntimeEstimate
+from marie_celery.planning.job import whole_ms
 from marie_celery.store.keys import MAX_JOBS_PER_RUN
 from marie_celery.store.records import NewJob, NewRun
 
@@ -196,7 +197,7 @@ class Compiler:
             return [{} for _ in nodes]
         paths = remaining_paths(dict(enumerate(layout.children)), seconds, layout.order)
         found = (paths[number] for number in range(len(nodes)))
-        return [{} if path is None else {"path": str(round(path * 1000))} for path in found]
+        return [{} if path is None else {"path": str(whole_ms(path))} for path in found]
 
     def _job_fields(
         self, node: Node, run_priority: int, layout: Layout, parents: list[int], references: list[int]
@@ -235,7 +236,7 @@ class Compiler:
             self._join(fields, node)
         self._check_seconds(node)
         if _is_seconds(options.estimated_runtime):
-            fields["estimate"] = str(round(options.estimated_runtime * 1000))
+            fields["estimate"] = str(whole_ms(options.estimated_runtime))
         fields.update(self._limits(options, executor))
         own = self._sla_fields(options, f"{node.name}: ")
         return {**fields, **own, "sla": "1"} if own else fields

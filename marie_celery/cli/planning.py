@@ -17,7 +17,7 @@ from marie_celery.errors import ConfigError
 from marie_celery.model.priority import parse_priority
 from marie_celery.model.sla import parse_sla
 from marie_celery.planning import PLANNERS
-from marie_celery.planning.registry import is_builtin
+from marie_celery.planning.registry import needs_import
 from marie_celery.scheduler.policy import BY_SETTINGS, policy_of
 from marie_celery.store.keys import split_attempt
 from marie_celery.store.steering import Moment
@@ -68,7 +68,7 @@ def planner(ctx: click.Context, name: str | None, reset: bool, as_json: bool) ->
         _show_planner(store.policy(), settings, as_json)
         return
     chosen = settings.planner if name is None else name
-    if (":" in chosen or "." in chosen) and not is_builtin(chosen) and chosen not in _named_by(settings):
+    if needs_import(chosen) and chosen not in _named_by(settings):
         raise ConfigError(f"the setting 'planners' does not name '{chosen}', so no scheduler would import it")
     ranked = store.replan(policy_of(chosen, settings, BY_SETTINGS if reset else _operator()), _operator())
     if as_json:

@@ -35,9 +35,9 @@ PLANNERS: dict[str, Callable[[PlanningSettings], ExecutionPlanner]] = {
 }
 
 
-def is_builtin(name: str) -> bool:
-    """Whether nothing has to be imported for it."""
-    return name in PLANNERS or _is_row(name)
+def needs_import(name: str) -> bool:
+    """Whether it is the path of somebody's class."""
+    return name not in PLANNERS and not _is_row(name) and (":" in name or "." in name)
 
 
 def planner(name: str, settings: PlanningSettings | None = None) -> ExecutionPlanner:
@@ -46,7 +46,7 @@ def planner(name: str, settings: PlanningSettings | None = None) -> ExecutionPla
         return PLANNERS[name](settings)
     if _is_row(name):
         return GlobalPriorityExecutionPlanner([key.strip() for key in name.split(",")], settings)
-    if ":" in name or "." in name:
+    if needs_import(name):
         return _imported(name, settings)
     raise ConfigError(
         f"there is no planner '{name}', only {', '.join(PLANNERS)} and paths like 'module:Class'"

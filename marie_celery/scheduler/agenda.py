@@ -8,12 +8,14 @@ from collections.abc import Sequence
 
 from marie_celery.clock import Clock
 from marie_celery.flow import Message, Node, Port
-from marie_celery.scheduler.pace import Pace
+from marie_celery.scheduler.pace import WORKING, Pace
 from marie_celery.scheduler.turns import Due, Turn
 
 log = logging.getLogger(__name__)
 
 SURVEY = "surveyor"
+REDIS_IS_BACK = "back"
+"""What a wake-up says when the listener was cut off and hears again."""
 TICK_MS = 25.0
 
 
@@ -27,16 +29,22 @@ class Agenda(Node):
         super().__init__("agenda", outputs=[Port(duty, Due) for duty in duties])
         self._clock = clock
         self._pace = Pace()
-        now = clock.monotonic()
-        self._due = dict.fromkeys(duties, now)
-        self._failing = False
+        self._due = dict.fromkeys(duties, clock.monotonic())
         self._worked = False
+        self._failing: set[str] = set()
+        self._trouble = Pace(WORKING)
+        self._again = 0.0
+        """When those that fail may try again."""
 
     def on_message(self, port: str, message: Message) -> None:
-        if port == "wake":
-            self._make_due(SURVEY, 0.0)
-        else:
+        if port == "turns":
             self._note(message.payload)
+        elif message.payload == REDIS_IS_BACK:
+            self._again = self._clock.monotonic()
+            for duty in self._due:
+                self._make_due(duty, 0.0)
+        else:
+            self._make_due(SURVEY, 0.0)
         self.on_tick()
 
     def on_tick(self) -> None:
@@ -51,11 +59,8 @@ class Agenda(Node):
         if turn.error:
             self._back_off(turn)
             return
-        if self._failing:
-            self._failing = False
-            log.info("Redis answers again")
-            for duty in self._due:
-                self._make_due(duty, 0.0)
+        if turn.duty in self._failing:
+            self._recovered(turn.duty)
         for duty, seconds in turn.dues.items():
             self._make_due(duty, seconds)
         if turn.next_seconds is not None:
@@ -68,14 +73,31 @@ class Agenda(Node):
             self._worked = False
 
     def _make_due(self, duty: str, seconds: float) -> None:
-        if duty in self._due:
-            self._due[duty] = min(self._due[duty], self._clock.monotonic() + seconds)
+        if duty not in self._due:
+            return
+        moment = self._clock.monotonic() + seconds
+        if self._is_failing(duty):
+            moment = max(moment, self._again)
+        self._due[duty] = min(self._due[duty], moment)
+
+    def _is_failing(self, duty: str) -> bool:
+        # The dispatcher is not due by itself: a survey is what makes it try again.
+        return duty in self._failing or (duty == SURVEY and not self._failing <= self._due.keys())
 
     def _back_off(self, turn: Turn) -> None:
-        seconds = self._pace.after_error()
+        now = self._clock.monotonic()
+        if now >= self._again:  # what fails in the same moment waits together
+            seconds = self._trouble.after_error()
+            self._again = now + seconds
+            if not self._failing:
+                log.error("%s: %s; next try in %.2f s", turn.duty, turn.error, seconds)
+        self._failing.add(turn.duty)
+        self._due[turn.duty if turn.duty in self._due else SURVEY] = self._again
+
+    def _recovered(self, duty: str) -> None:
+        self._failing.discard(duty)
         if not self._failing:
-            log.error("%s: Redis: %s; next try in %.1f s", turn.duty, turn.error, seconds)
-        self._failing = True
-        again = self._clock.monotonic() + seconds
-        for duty in self._due:
-            self._due[duty] = again
+            self._trouble = Pace(WORKING)
+            log.info("%s goes on", duty)
+        for each in self._due:
+            self._make_due(each, 0.0)

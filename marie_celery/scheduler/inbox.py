@@ -11,7 +11,7 @@ from marie_celery.errors import ConfigError, MarieError
 from marie_celery.flow import Kind, Message, Node, Port
 from marie_celery.model.priority import parse_priority
 from marie_celery.scheduler.planners import PAUSE, RESUME
-from marie_celery.scheduler.policy import policy_of
+from marie_celery.scheduler.policy import check_allowed, policy_of
 from marie_celery.store.command import Command
 from marie_celery.store.store import Store
 
@@ -64,7 +64,8 @@ class Inbox(Node):
         return text
 
     def _planner(self, name: str, by: str = "operator") -> int:
-        return self._store.replan(policy_of(name, self._settings, by))
+        check_allowed(name, self._settings)
+        return self._store.replan(policy_of(name, self._settings, by), by)
 
     def _reprioritise(self, id: str, priority: int | str, by: str = "operator") -> bool:
         return self._store.reprioritise(id, priority=parse_priority(priority), by=by)

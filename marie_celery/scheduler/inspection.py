@@ -31,17 +31,15 @@ def inspect_schedulers(store: Store, settings: Settings) -> Iterator[Finding]:
 
 def _live(store: Store) -> list[SchedulerView]:
     """Without those whose lease has ended."""
-    now_ms = store.now_ms
-    if now_ms is None:
-        seconds, micros = store.client.time()
-        now_ms = seconds * 1000 + micros // 1000
-    live = set(store.client.zrangebyscore(store.keys.schedulers, f"({now_ms}", "+inf"))
+    live = set(store.client.zrangebyscore(store.keys.schedulers, f"({store.read_clock()}", "+inf"))
     return [view for view in store.schedulers() if view.id in live]
 
 
 def _inspect(view: SchedulerView) -> Finding:
     graph = view.graph
     errors, longest = int(graph.get("errors", 0)), float(graph.get("longest_turn_ms", 0.0))
+    if view.fields.get("paused") == "1":
+        return Finding("warning", f"{view.id}: paused by an operator, it sends nothing")
     text = f"{view.id}: longest turn {longest:.0f} ms ({graph.get('slowest_node') or 'none yet'}), {errors} errors"
     return Finding("warning" if errors or longest > SLOW_TURN_MS else "ok", text)
 

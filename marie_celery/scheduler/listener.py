@@ -10,6 +10,7 @@ from typing import Any
 from redis import Redis, RedisError
 
 from marie_celery.flow import Kind, Message, NotAccepting, Scheduler
+from marie_celery.scheduler.agenda import REDIS_IS_BACK
 
 log = logging.getLogger(__name__)
 
@@ -37,16 +38,20 @@ class Listener:
 
     def _listen(self) -> None:
         client: Any = self._connect()
+        was_cut_off = False
         try:
             while not self._stopping.is_set():
                 try:
                     found = client.blpop([self._commands, self._wake], timeout=SLICE_SECONDS)
                 except RedisError as error:
                     log.debug("listening: %s", error)
+                    was_cut_off = True
                     self._stopping.wait(AFTER_ERROR_SECONDS)
-                    # What was taken from the list may have been lost on the way.
-                    self._bring(self._wake, "")
                     continue
+                if was_cut_off:
+                    # All duties look again: what was taken from the list may have been lost on the way.
+                    was_cut_off = False
+                    self._graph.inject("agenda", "wake", REDIS_IS_BACK)
                 if found is not None:
                     self._bring(*found)
         except NotAccepting:

@@ -11,21 +11,20 @@ IDLE = 8.0
 class Pace:
     LONGEST = IDLE
 
-    def __init__(self) -> None:
-        self._seconds = INITIAL
+    def __init__(self, first: float = INITIAL) -> None:
+        self._next = first
 
     def after(self, *, worked: bool, slots_free: bool) -> float:
         if worked:
-            self._seconds = WORKING
+            self._next = WORKING
         elif slots_free:
-            self._seconds = SLOTS_FREE
-        else:
-            self._back_off()
-        return self._seconds
+            self._next = SLOTS_FREE
+        return self._longer()
 
     def after_error(self) -> float:
-        self._back_off()
-        return self._seconds
+        return self._longer()
 
-    def _back_off(self) -> None:
-        self._seconds = min(IDLE, self._seconds * 2)
+    def _longer(self) -> float:
+        seconds = self._next
+        self._next = min(IDLE, seconds * 2)
+        return seconds

@@ -8,9 +8,9 @@ from marie_celery.config import Settings
 from marie_celery.errors import ConfigError
 from marie_celery.flow import Kind, Message, Node, Port
 from marie_celery.planning import ExecutionPlanner, planner
-from marie_celery.planning.registry import is_builtin
 from marie_celery.planning.share import share_in_thousandths
 from marie_celery.scheduler.choice import choose
+from marie_celery.scheduler.policy import check_allowed
 from marie_celery.scheduler.services import Service
 from marie_celery.scheduler.turns import Due, Plan, Turn
 from marie_celery.store.codes import Code
@@ -86,8 +86,7 @@ class Planner(Node):
         """A name in Redis imports nothing that the settings do not name."""
         settings = self._settings.planning
         try:
-            if not is_builtin(name) and name not in (self._settings.planner, *self._settings.planners):
-                raise ConfigError(f"the planner '{name}' is not in the setting 'planners' of this scheduler")
+            check_allowed(name, self._settings)
             return planner(name, settings)
         except ConfigError as error:
             log.error("%s; jobs go by their ranks", error)

@@ -45,6 +45,8 @@ from marie_celery.transport.transports import Transport, choose_transport
 
 log = logging.getLogger(__name__)
 
+RERANKS_PER_TURN = 3
+
 
 class SchedulerProcess:
     """Any number of them may run; none is a leader. `stop` is safe from signal handlers and other threads."""
@@ -68,11 +70,12 @@ class SchedulerProcess:
         for warning in marie.check():
             log.warning("%s", warning)
         store = marie.store
-        herald = Herald(store, self.id, marie.settings, self.picture)
+        surveyor = Surveyor(store)
+        herald = Herald(store, self.id, marie.settings, self.picture, lambda: surveyor.is_paused)
         herald.announce()
         planner = put_in_force(store, marie.settings)
         transport = choose_transport(marie.app, store)
-        self._build(store, transport, herald)
+        self._build(store, transport, surveyor, herald)
         # No second try behind its back: a wake-up may be lost with the first.
         listener = Listener(
             lambda: connect(marie.url, wait_seconds=0.0), store.keys.commands(self.id), store.keys.wake, self.graph
@@ -90,13 +93,13 @@ class SchedulerProcess:
             except redis.RedisError as error:
                 log.warning("could not say good-bye (%s); the lease will tell", error)
 
-    def _build(self, store: Store, transport: Transport, herald: Herald) -> None:
+    def _build(self, store: Store, transport: Transport, surveyor: Surveyor, herald: Herald) -> None:
         settings, graph = self._marie.settings, self.graph
-        surveyor, dispatcher = Surveyor(store), Dispatcher(transport)
+        dispatcher = Dispatcher(transport)
         duties: list[Service] = [
             surveyor,
             Timed("promoter", store.promote),
-            Timed("reranker", store.rerank),
+            Timed("reranker", store.rerank, batches=RERANKS_PER_TURN),
             Timed("watcher", store.watch),
             Advancer(store),
             Reaper(store, self._clock),

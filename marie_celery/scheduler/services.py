@@ -22,7 +22,6 @@ from marie_celery.store.store import Store
 
 log = logging.getLogger(__name__)
 
-ADVANCES_PER_TURN = 5
 
 
 class Service(Node, ABC):
@@ -49,29 +48,35 @@ class Service(Node, ABC):
 
 
 class Timed(Service):
-    """A duty that knows when it is due next: retries, ranks, SLAs."""
+    """A duty that knows when it is due next: retries, ranks, SLAs. After a full batch it goes on at once."""
 
-    def __init__(self, name: str, step: Callable[[], tuple[int, float | None]]) -> None:
+    def __init__(self, name: str, step: Callable[[], tuple[int, float | None]], batches: int = 1) -> None:
         super().__init__(name)
         self._step = step
+        self._batches = batches
 
     def turn(self) -> Turn:
-        done, next_seconds = self._step()
-        return Turn(self.name, worked=done > 0, next_seconds=next_seconds)
+        worked = False
+        for _ in range(self._batches):
+            done, next_seconds = self._step()
+            worked = worked or done > 0
+            if next_seconds != 0.0:
+                break
+        return Turn(self.name, worked=worked, next_seconds=next_seconds)
 
 
 class Advancer(Service):
-    """Goes on with work that was too long for one script call: wide fan-outs, large cancels, abandoned submits."""
+    """Goes on with work that was too long for one script call: wide fan-outs, large cancels, abandoned submits.
+
+    One piece a turn: an operator's order waits for the turn under way.
+    """
 
     def __init__(self, store: Store) -> None:
         super().__init__("advancer")
         self._store = store
 
     def turn(self) -> Turn:
-        for number in range(ADVANCES_PER_TURN):
-            if not self._store.advance():
-                return Turn(self.name, worked=number > 0)
-        return Turn(self.name, worked=True, next_seconds=0.0)
+        return Turn(self.name, worked=True, next_seconds=0.0) if self._store.advance() else Turn(self.name)
 
 
 class Reaper(Service):
@@ -92,15 +97,14 @@ class Reaper(Service):
 
     def turn(self) -> Turn:
         settings = self._store.settings
+        asked_ms = self._store.read_clock()
         now = self._clock.monotonic()
         if now - self._answered > self.EVERY + settings.heartbeat_seconds:
             self._not_before = now + settings.lease_ttl_seconds
-        if now < self._not_before:
-            self._store.client.ping()
-            self._answered = now
-            return Turn(self.name, next_seconds=min(self.EVERY, self._not_before - now))
-        reaped = self._store.reap()
         self._answered = now
+        if now < self._not_before:
+            return Turn(self.name, next_seconds=min(self.EVERY, self._not_before - now))
+        reaped = self._store.reap(asked_ms + round(settings.heartbeat_seconds * 1000))
         if reaped:
             log.info(
                 "reaped %d workers, %d lost jobs, %d unstarted jobs, %d abandoned submissions",

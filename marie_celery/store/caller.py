@@ -29,6 +29,13 @@ class Caller:
         given: list[Any] = [clock, self.settings.max_events, *arguments]
         return self._scripts[name](keys=[self.keys.prefix], args=given)
 
+    def read_clock(self) -> int:
+        """The time of Redis, or of the test, in milliseconds."""
+        if self.now_ms is not None:
+            return self.now_ms
+        seconds, micros = self.client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
 
 def in_ms(seconds: float) -> int:
     return round(seconds * 1000)

@@ -69,9 +69,10 @@ class Commanding(Caller):
         """Tell a scheduler to do something and wait for its answer."""
         order = Command(secrets.token_hex(8), verb, arguments)
         self.client.rpush(self.keys.commands(scheduler), json.dumps(asdict(order)))
-        found = self.client.blpop([self.keys.answer(order.id)], timeout=min(timeout, BLOCK_SLICE))
+        seconds = min(timeout, BLOCK_SLICE)
+        found = self.client.blpop([self.keys.answer(order.id)], timeout=seconds)
         if found is None:
-            raise TimeoutError(f"the scheduler {scheduler} gave no answer to '{verb}' in {timeout} s")
+            raise TimeoutError(f"the scheduler {scheduler} gave no answer to '{verb}' in {seconds:g} s")
         answer = json.loads(found[1])
         if "error" in answer:
             raise MarieError(answer["error"])

@@ -61,9 +61,10 @@ class Duties(Caller):
         missed, next_ms = self.call("watch", most, self.settings.on_hard_sla.value)
         return missed, in_seconds(next_ms)
 
-    def reap(self) -> Reaped:
-        """Look for dead workers, ended leases and abandoned submissions."""
-        return Reaped(*self.call("reap", in_ms(self.settings.lease_ttl_seconds), REAP_LIMIT))
+    def reap(self, not_after_ms: int | None = None) -> Reaped:
+        """Look for dead workers, ended leases and abandoned submissions; not at all if it arrives too late."""
+        latest = "" if not_after_ms is None else not_after_ms
+        return Reaped(*self.call("reap", in_ms(self.settings.lease_ttl_seconds), REAP_LIMIT, latest))
 
     def reconcile(self, run: str) -> dict[str, str]:
         """Put right whatever does not fit the states of a run's jobs. Returns job → what was wrong."""
@@ -76,9 +77,7 @@ class Duties(Caller):
 
     def prunable(self, most: int) -> tuple[int, list[str]]:
         """The moment up to which runs are forgotten, and the first that ended before it."""
-        seconds, micros = self.client.time()
-        now_ms = seconds * 1000 + micros // 1000 if self.now_ms is None else self.now_ms
-        before_ms = now_ms - in_ms(self.settings.retention)
+        before_ms = self.read_clock() - in_ms(self.settings.retention)
         found: list[str] = self.client.zrangebyscore(self.keys.ended, "-inf", before_ms, start=0, num=most)
         return before_ms, found
 

@@ -24,7 +24,7 @@ class Reader:
 
     def run(self, run_id: str) -> RunView:
         fields = self.client.hgetall(self.keys.run(run_id))
-        if not fields or fields["state"] == "staging":
+        if not _is_known(fields):
             raise UnknownRun(run_id)
         return _run_view(run_id, fields)
 
@@ -35,7 +35,9 @@ class Reader:
             for run_id in ids:
                 pipe.hgetall(self.keys.run(run_id))
             found = pipe.execute()
-        return [_run_view(run_id, fields) for run_id, fields in zip(ids, found, strict=True) if fields]
+        # One of them may have been forgotten since, or be about to be.
+        known = ((run_id, fields) for run_id, fields in zip(ids, found, strict=True) if _is_known(fields))
+        return [_run_view(run_id, fields) for run_id, fields in known]
 
     def run_state(self, run_id: str) -> RunState:
         state = self.client.hget(self.keys.run(run_id), "state")
@@ -101,6 +103,11 @@ class Reader:
             if job.state is WorkState.FAILED and job.error:
                 failed[job.name] = f"{job.error.get('type', 'Error')}: {job.error.get('message', '')}"
         return failed
+
+
+def _is_known(fields: dict[str, str]) -> bool:
+    """Not before its submission is complete, not while it is being forgotten."""
+    return bool(fields) and fields["state"] != "staging"
 
 
 def _run_view(run_id: str, fields: dict[str, str]) -> RunView:

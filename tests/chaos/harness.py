@@ -8,6 +8,7 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -197,5 +198,5 @@ class Chaos:
         for member in self._members:
             try:
                 member.wait(20.0)
-            except Exception:
+            except subprocess.TimeoutExpired:
                 member.kill()

@@ -49,7 +49,7 @@ def compare(client: Any, name: str, data: st.DataObject, by: PlanningSettings, s
 
 
 @pytest.mark.parametrize("name", NAMES)
-@options(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@options(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), by=settings)
 def test_ranks_in_redis_are_those_of_the_planner(
     real_client: redis.Redis, name: str, data: st.DataObject, by: PlanningSettings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from marie_celery.store.keys import attempt_id, split_attempt
 from tests.stateful.graphs import EXECUTORS, TASKS
 from tests.stateful.operators import Operators
 from tests.stateful.world import WORKERS
@@ -57,10 +58,20 @@ def work(world: Operators) -> None:
     for attempt in world.mail:
         world.start(attempt, WORKERS[0])
     world.mail.clear()
+    for attempt in [attempt for worker in world.workers.values() for attempt in worker.hands]:
+        report_of_before(world, attempt)
     for name, worker in world.workers.items():
         for attempt in list(worker.hands):
             world.finish(attempt, name, "completed")
     advance_to_the_end(world)
+
+
+def report_of_before(world: Operators, attempt: str) -> None:
+    """While an attempt is at work, the one before it reports after all."""
+    job, token = split_attempt(attempt)
+    before = attempt_id(job, token - 1)
+    if world.is_current(attempt) and before in world.runners:
+        world.finish(before, world.runners[before], "completed")
 
 
 def advance_to_the_end(world: Operators) -> None:

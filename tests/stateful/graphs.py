@@ -80,7 +80,8 @@ class Shape:
             more["controls"] = 1
         roots = [number for number, plot in enumerate(self.jobs) if not plot.parents]
         key = "the-key" if self.replaces else ""
-        return new_run(jobs, roots=roots, policy=self.policy, priority=self.priority, key=key, duplicates="replace", **more)
+        more |= {"priority": self.priority}
+        return new_run(jobs, roots=roots, policy=self.policy, key=key, duplicates="replace", **more)
 
 
 def rarely(values: st.SearchStrategy[int]) -> st.SearchStrategy[int | None]:
@@ -113,7 +114,7 @@ def shapes(draw: st.DrawFn) -> Shape:
         retry_limit=draw(st.integers(0, 2)),
         crash_limit=draw(st.integers(1, 3)),
         retry_delay=draw(st.sampled_from([0, 2])),
-        fail_fast=draw(_TWO_IN_TEN),
+        fail_fast=draw(st.booleans()),
         hard_in=draw(_SLA),
         expires=draw(st.booleans()),
         priority=draw(st.sampled_from([0, 50, 100])),

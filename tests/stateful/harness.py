@@ -55,6 +55,7 @@ def run_steps(
                 phases=phases,
                 database=None,
                 print_blob=False,
+                report_multiple_bugs=False,
                 suppress_health_check=list(HealthCheck),
             ),
         )

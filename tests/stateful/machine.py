@@ -8,19 +8,22 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from marie_celery.store.keys import split_attempt
 from marie_celery.store.steering import Held
 from marie_celery.store.store import Store
 from tests.stateful.drain import drain
 from tests.stateful.graphs import EXECUTORS, Shape, shapes
 from tests.stateful.operators import Operators
-from tests.stateful.reference import ModelJob, ModelRun
+from tests.stateful.reference import AT_WORK, ModelJob, ModelRun
 from tests.stateful.world import WORKERS
 
 MOST_RUNS = 5
+PLANNERS = ("global", "classic", "hrrn", "sjfs", "slack")
 
 number = st.integers(0, 1_000)
 several = st.lists(number, min_size=1, max_size=4)
-acts = st.sampled_from(["submit", "dispatch", "dispatch", *["start", "finish"] * 3, "fail", "fail", "beat", "beat", "wait"])
+acts = st.sampled_from(["submit", *["dispatch", "fail", "beat"] * 2, *["start", "finish"] * 3, "wait"])
+late_writes = st.sampled_from(["start", "finish", "skip", "fail"])
 daily_work = st.lists(st.tuples(acts, number), min_size=2, max_size=8)
 
 
@@ -63,6 +66,10 @@ class Machine(RuleBasedStateMachine):
     @property
     def runs(self) -> list[ModelRun]:
         return list(self.world.model.runs.values())
+
+    @property
+    def open_runs(self) -> list[ModelRun]:
+        return [run for run in self.runs if not run.ended]
 
     @property
     def ended_runs(self) -> list[ModelRun]:
@@ -199,18 +206,33 @@ class Machine(RuleBasedStateMachine):
         for _ in range(2):
             self.world.start(attempt, self.workers[which % len(self.workers)])
 
+    @has("hands")
+    @rule(which=number, how=late_writes)
+    def overtake(self, which: int, how: str) -> None:
+        """A process is cut off, its job is given to another one, and then it reports after all."""
+        attempt, name = self.hands[which % len(self.hands)]
+        self.world.workers[name].hands.remove(attempt)
+        self.world.pass_time(60_000)
+        self._beat(which)
+        self.world.reap()
+        if self.world.find(attempt) is not None:
+            self.world.dispatch([split_attempt(attempt)[0]])
+        if self.mail:
+            self._start(len(self.mail) - 1)
+        self._write(attempt, name, how)
+
     @has("history")
-    @rule(which=number, worker=st.sampled_from(WORKERS), how=st.sampled_from(["start", "finish", "skip", "fail"]))
+    @rule(which=number, worker=st.sampled_from(WORKERS), how=late_writes)
     def write_late(self, which: int, worker: str, how: str) -> None:
         attempt = self.history[which % len(self.history)]
-        job = self.world._find(attempt)
-        if job is not None and job.attempt == attempt and job.state in {"dispatched", "active"}:
+        self._write(attempt, self.world.runners.get(attempt, worker), how)
+
+    def _write(self, attempt: str, worker: str, how: str) -> None:
+        if self.world.is_current(attempt, AT_WORK):
             return
         if how == "start":
             self.world.start(attempt, worker)
-            return
-        worker = self.world.runners.get(attempt, worker)
-        if how == "fail":
+        elif how == "fail":
             self.world.fail(attempt, worker, "failure", give_up=False, delay=None)
         else:
             self.world.finish(attempt, worker, "completed" if how == "finish" else "skipped")
@@ -233,6 +255,8 @@ class Machine(RuleBasedStateMachine):
         job = self.jobs[which % len(self.jobs)]
         ids = {"job": job.id, "run": job.run.id, "task": job.plot.task, "executor": job.plot.executor}
         self.world.hold(kind, ids[kind], holds=holds)
+        # A scheduler that has looked before and comes now.
+        self.world.dispatch([job.id])
 
     @has("ended_runs")
     @rule(which=number, numbers=st.lists(number, max_size=2), with_descendants=st.booleans())
@@ -241,11 +265,22 @@ class Machine(RuleBasedStateMachine):
         chosen = {each % len(run.jobs) for each in numbers}
         self.world.replay(run, chosen, with_descendants=with_descendants)
 
+    @has("open_runs")
+    @rule(which=number, pieces=st.integers(0, 3))
+    def change_the_mind(self, which: int, pieces: int) -> None:
+        """Cancelled and resumed at once, while work of before may still be left."""
+        run = self.open_runs[which % len(self.open_runs)]
+        self.world.cancel_run(run)
+        for _ in range(pieces):
+            self.world.advance()
+        if run.ended:
+            self.world.replay(run, (), with_descendants=False)
+
     @rule(executor=st.sampled_from(EXECUTORS), slots=st.sampled_from([None, None, None, 0, 1, 3]))
     def set_target(self, executor: str, slots: int | None) -> None:
         self.world.set_target(executor, slots)
 
-    @rule(name=st.sampled_from(["global", "classic", "hrrn", "sjfs", "slack"]), most_active=st.sampled_from([0, 0, 1, 2]))
+    @rule(name=st.sampled_from(PLANNERS), most_active=st.sampled_from([0, 0, 1, 2]))
     def replan(self, name: str, most_active: int) -> None:
         self.world.replan(name, most_active)
 

@@ -11,10 +11,10 @@ from marie_celery.planning.policy import policy_fields
 from marie_celery.store.replaying import Node, descendants, instructions, unfinished
 from marie_celery.store.steering import Held
 from tests.stateful.reference import ModelJob, ModelRun
-from tests.stateful.world import World
+from tests.stateful.workforce import Workforce
 
 
-class Operators(World):
+class Operators(Workforce):
     def cancel_run(self, run: ModelRun) -> None:
         if run.pruned:
             return

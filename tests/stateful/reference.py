@@ -129,6 +129,7 @@ class Reference:
         self.runs: dict[str, ModelRun] = {}
         self.held_tasks: set[str] = set()
         self.held_executors: set[str] = set()
+        self.has_the_key = ""
 
     @property
     def jobs(self) -> Iterator[ModelJob]:

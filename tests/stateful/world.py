@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from marie_celery.model.retry import FailureKind
 from marie_celery.store.codes import Code
 from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.store import Store
@@ -99,21 +98,33 @@ class World:
         assert now.fenced == before.fenced + 1
         assert now.jobs == before.jobs and now.runs == before.runs and now.pieces == before.pieces
         for name, members in before.sets.items():
-            left = members if not name.startswith("slots:") else _without(members, attempt)
-            found = now.sets[name] if not name.startswith("slots:") else _without(now.sets[name], attempt)
-            assert found == left, f"a stale write changed {name}"
+            assert _without(now.sets[name], attempt) == _without(members, attempt), f"a stale write changed {name}"
 
     def _forget_what_is_gone(self) -> None:
-        for run in [run for run in self.model.runs.values() if run.gone]:
-            del self.model.runs[run.id]
+        gone = [run.id for run in self.model.runs.values() if run.gone]
+        for run in gone:
+            del self.model.runs[run]
+        if gone:
+            self.now = self._look()
+
+    def find(self, attempt: str) -> ModelJob | None:
+        """Its job, unless that is forgotten."""
+        job, _ = split_attempt(attempt)
+        return self.model.job(job) if run_of(job) in self.model.runs else None
+
+    def is_current(self, attempt: str, states: Collection[str] = ("active",)) -> bool:
+        job = self.find(attempt)
+        return job is not None and job.attempt == attempt and job.state in states
 
     # A client, and the schedulers.
 
     def submit(self, shape: Shape) -> None:
         id = self.store.submit(shape.new_run())
-        for run in self.model.runs.values():
-            if shape.replaces and run.shape.replaces and not run.ended and not run.pruned:
-                run.cancelled = True
+        if shape.replaces:
+            replaced = self.model.runs.get(self.model.has_the_key)
+            if replaced is not None and not replaced.ended:
+                replaced.cancelled = True
+            self.model.has_the_key = id
         self.model.add(id, shape)
         self._judge()
 
@@ -193,7 +204,7 @@ class World:
         foretold = {}
         resent = []
         for attempt in late:
-            job = self._find(attempt)
+            job = self.find(attempt)
             if job is None:
                 continue
             if job.attempt == attempt and job.state == "active":
@@ -212,90 +223,6 @@ class World:
     def advance(self) -> None:
         self.store.advance()
         self._judge()
-
-    # Workers.
-
-    def hire(self, name: str, slots: Mapping[str, int]) -> None:
-        """A new worker, or one that now has more slots or fewer."""
-        worker = self.workers.setdefault(name, Worker({}))
-        worker.slots = dict(slots)
-        self.beat(name)
-
-    def beat(self, name: str) -> None:
-        worker = self.workers[name]
-        worker.silent = False
-        charged = self.now.workers.get(name, ())
-        expected = {attempt for attempt in charged if attempt in worker.hands and not self._is_current(attempt)}
-        self.reported[name] = dict(worker.slots)
-        assert set(self.store.renew(name, {"host": "h"}, worker.slots, worker.hands)) == expected
-        self._judge(wakes=False)
-        holders = {attempt for executor in EXECUTORS for attempt in self.now.holders(executor)}
-        charged_for_nothing = set(self.now.workers.get(name, ())) - holders - set(worker.hands)
-        assert not charged_for_nothing, f"{name} is charged with {charged_for_nothing}"
-
-    def _find(self, attempt: str) -> ModelJob | None:
-        """Its job, unless that is forgotten."""
-        job, _ = split_attempt(attempt)
-        return self.model.job(job) if run_of(job) in self.model.runs else None
-
-    def _is_current(self, attempt: str, states: Collection[str] = ("active",)) -> bool:
-        job = self._find(attempt)
-        return job is not None and job.attempt == attempt and job.state in states
-
-    def leave(self, name: str) -> None:
-        worker = self.workers.pop(name)
-        charged = list(self.now.workers.get(name, ()))
-        returned = [split_attempt(attempt)[0] for attempt in charged if self._is_current(attempt)]
-        self.reported.pop(name, None)
-        assert self.store.leave(name) == len(returned)
-        worker.hands.clear()
-        self._judge({job: self.model.ready(self.model.job(job)) for job in returned}, frees=charged, wakes=False)
-
-    def start(self, attempt: str, name: str) -> None:
-        id, token = split_attempt(attempt)
-        job = self._find(attempt)
-        fits = self._is_current(attempt, ["dispatched"])
-        fits = fits and job is not None and not job.run.cancelled_in(self.now)
-        is_double = attempt in self.runners
-        started = self.store.start(id, token, name, attempt)
-        assert (started is not None) == fits
-        if not fits:
-            return self._judge_refusal("" if is_double else attempt)
-        self.workers[name].hands.append(attempt)
-        self.runners[attempt] = name
-        return self._judge({id: "active"})
-
-    def finish(self, attempt: str, name: str, outcome: str) -> None:
-        id, token = split_attempt(attempt)
-        fits = self._is_current(attempt)
-        if outcome == "completed":
-            assert self.store.finish(id, token, name, "1") == fits
-        else:
-            assert self.store.skip(id, token, name, "not needed") == fits
-        self._drop(attempt)
-        if fits:
-            self._judge({id: outcome}, frees=[attempt])
-        else:
-            self._judge_refusal(attempt)
-
-    def fail(self, attempt: str, name: str, kind: str, *, give_up: bool, delay: float | None) -> None:
-        id, token = split_attempt(attempt)
-        job = self._find(attempt)
-        fits = self._is_current(attempt, AT_WORK)
-        state = self.store.fail(id, token, name, FailureKind(kind), {}, give_up=give_up, delay_seconds=delay)
-        assert (state is not None) == fits
-        self._drop(attempt)
-        if job is None or not fits:
-            return self._judge_refusal(attempt)
-        expected = job.fails(kind, give_up=give_up, delay=delay)
-        assert state == expected
-        foretold = self.model.ready(job) if expected == "ready" else expected
-        return self._judge({id: foretold}, frees=[attempt])
-
-    def _drop(self, attempt: str) -> None:
-        for worker in self.workers.values():
-            if attempt in worker.hands:
-                worker.hands.remove(attempt)
 
     def pass_time(self, ms: int) -> None:
         self.store.now_ms = self.now_ms + ms

@@ -57,21 +57,21 @@ class Dags:
         def read(path: str) -> int:
             return len(Path(path).read_text())
 
-        @marie.dag(name="single")
+        @marie.dag(name="guarantees.single")
         def single(name: str, args: list[Any]) -> Any:
-            return {made.short_name: made for made in marie.tasks().values()}[name](*args)
+            return marie.tasks()[name](*args)
 
-        @marie.dag(name="layered")
+        @marie.dag(name="guarantees.layered")
         def layered(layers: int, width: int) -> int:
             x: Any = 0
             for _ in range(layers):
                 x = total([add(x) for _ in range(width)])
             return x
 
-        @marie.dag(name="after")
+        @marie.dag(name="guarantees.after")
         def after(name: str, args: list[Any]) -> Any:
             """A task, and one that needs its result."""
-            return add({made.short_name: made for made in marie.tasks().values()}[name](*args))
+            return add(marie.tasks()[name](*args))
 
         self.single, self.layered, self.after = single, layered, after
 

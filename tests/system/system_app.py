@@ -155,7 +155,7 @@ def doubled(numbers: list[int]) -> list[int]:
 @dag
 def single(name: str, args: list[object]) -> object:
     """One task by name, out of those in this module."""
-    return {made.short_name: made for made in marie.tasks().values()}[name](*args)
+    return marie.tasks()[f"system_app.{name}"](*args)
 
 
 @dag

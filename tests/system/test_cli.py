@@ -120,7 +120,7 @@ def test_capacity_and_doctor_speak_json_too(call: Callable[..., Answer]) -> None
     assert {"name": "main", "capacity": 2}.items() <= next(slot for slot in slots if slot["name"] == "main").items()
     report = answer_of(call("doctor", "--json"))
     assert report["ok"]
-    assert {check["check"] for check in report["checks"]} == {"redis", "broker", "workers"}
+    assert {check["check"] for check in report["checks"]} == {"redis", "broker", "scheduler", "workers"}
 
 
 @pytest.fixture

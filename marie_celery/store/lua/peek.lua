@@ -23,13 +23,21 @@ local function until_next(key)
   return next[2] and math.max(0, tonumber(next[2]) - NOW) or -1
 end
 
+-- Right after a swap of planners part of the line stands aside: choosing from the rest would be choosing blindly. It
+-- takes a moment; only a very long line is not waited for.
+local WAITED_FOR = 20000
+local function is_being_ranked(executor)
+  local aside = redis.call('ZCARD', P .. 'stale:ready:' .. executor) + redis.call('ZCARD', P .. 'stale:new:' .. executor)
+  return aside > 0 and aside <= WAITED_FOR
+end
+
 local answer = { NOW, planner().name, until_next('delayed'), until_next('rerank'), until_next('sla'),
   redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next') }
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
   local waiting = redis.call('ZCARD', ready_key(executor)) + redis.call('ZCARD', new_key(executor))
   local room = room_of(executor)
   local jobs = {}
-  if waiting > 0 and room > 0 then
+  if waiting > 0 and room > 0 and not is_being_ranked(executor) then
     local last = math.min(room + tonumber(ARGV[3]), tonumber(ARGV[4])) - 1
     for _, id in ipairs(redis.call('ZRANGE', ready_key(executor), 0, last)) do
       jobs[#jobs + 1] = describe(id)

@@ -1,6 +1,8 @@
 -- Finds what nobody looks after any more: workers without a heartbeat, attempts whose lease has ended,
 -- submissions whose client is gone. Any scheduler may call it at any time.
 --   ARGV[3]  milliseconds of the dispatch lease   ARGV[4]  how many of each at most
+--   ARGV[5]  '' or the moment after which this call comes too late: it was on its way through an outage, in which
+--            leases have ended of workers that are well
 -- Returns { workers dropped, attempts lost, attempts sent again, submissions abandoned }.
 -- Events: job dispatched → ready; active → ready | failed.
 -- @include retry
@@ -8,6 +10,7 @@
 
 local limit = ARGV[4]
 local dropped, lost, resent, abandoned = 0, 0, 0, 0
+if ARGV[5] ~= '' and NOW > tonumber(ARGV[5]) then return { 0, 0, 0, 0 } end
 
 for _, worker in ipairs(redis.call('ZRANGEBYSCORE', P .. 'workers', '-inf', int(NOW), 'LIMIT', 0, limit)) do
   drop_worker(worker)

@@ -11,8 +11,14 @@ local key = P .. 'planner'
 local before = redis.call('HGETALL', key)
 local known, changed = {}, fields * 2 ~= #before
 for i = 1, #before, 2 do known[before[i]] = before[i + 1] end
-for i = 5, 4 + fields * 2, 2 do changed = changed or known[ARGV[i]] ~= ARGV[i + 1] end
-if not changed then return { 0 } end
+for i = 5, 4 + fields * 2, 2 do
+  -- Who said it changes nothing about the ranks.
+  changed = changed or (ARGV[i] ~= 'by' and known[ARGV[i]] ~= ARGV[i + 1])
+end
+if not changed then
+  redis.call('HSET', key, unpack(ARGV, 5, 4 + fields * 2))
+  return { 0 }
+end
 
 redis.call('DEL', key)
 redis.call('HSET', key, unpack(ARGV, 5, 4 + fields * 2))

@@ -33,7 +33,12 @@ redis.call('HINCRBY', key, 'replays', 1)
 redis.call('DEL', key .. ':done')
 redis.call('ZREM', P .. 'ended', run)
 if found[3] then redis.call('ZADD', P .. 'active', found[3], run) end
-local due = earliest(tonumber(found[5]), tonumber(found[6]))
+-- Whoever replays knows that what has passed has passed: only an SLA to come can still be missed.
+local function to_come(moment)
+  moment = tonumber(moment)
+  return moment and moment >= NOW and moment or nil
+end
+local due = earliest(to_come(found[5]), to_come(found[6]))
 if due then redis.call('ZADD', P .. 'sla', int(due), run) end
 event('run', run, found[1], state, 'replay', ARGV[6])
 sweep_replay({ 'replay', run, '-', 0 })

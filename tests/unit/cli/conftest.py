@@ -14,6 +14,7 @@ from celery.bin.celery import celery
 from click.testing import CliRunner, Result
 
 from marie_celery.authoring.dag import DAGS
+from marie_celery.authoring.task import Task
 from marie_celery.cli import main
 from tests.unit.cli.cli_kit import HEAD, Command, WriteApp
 
@@ -24,7 +25,9 @@ _numbers = itertools.count(1)
 def write_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WriteApp]:
     """Writes the module of an app and answers with its name. Leaves no trace of it in this process."""
     names: list[str] = []
-    dags, current = dict(DAGS), _state._tls.current_app
+    dags, current, shared = dict(DAGS), _state._tls.current_app, set(_state._on_app_finalizers)
+    # Shared tasks of other tests in this process belong to every app, also to those written here.
+    _state._on_app_finalizers -= {each for each in shared if isinstance(getattr(each, "__self__", None), Task)}
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("MARIE_REDIS_URL", "redis://127.0.0.1:1/0")
@@ -39,6 +42,7 @@ def write_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write
         sys.modules.pop(name, None)
     DAGS.clear()
     DAGS.update(dags)
+    _state._on_app_finalizers = shared
     _state._tls.current_app = current
 
 

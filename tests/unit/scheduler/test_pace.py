@@ -35,3 +35,7 @@ def test_errors_back_off_as_far_as_idleness_does() -> None:
     pace = Pace()
     pauses(pace, 1, worked=True)
     assert [pace.after_error() for _ in range(7)] == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
+
+
+def test_the_first_idle_pause_is_the_initial_one() -> None:
+    assert Pace().after(worked=False, slots_free=False) == 2.25

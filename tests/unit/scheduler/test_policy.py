@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import fakeredis
 import pytest
@@ -65,3 +67,14 @@ def test_a_planner_that_does_not_exist_is_refused_and_nothing_changes(store: Sto
     with pytest.raises(ConfigError, match="there is no planner 'nonsense'"):
         put_in_force(store, Settings(planner="nonsense"))
     assert store.policy() == {}
+
+
+def test_a_planner_named_in_redis_imports_nothing_that_the_settings_do_not_name(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "class Planner:\n    def plan(self, jobs, slots, active):\n        return jobs\n"
+    (tmp_path / "stranger.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    store.client.hset(store.keys.planner, mapping={"name": "stranger:Planner", "by": "ann"})
+    assert put_in_force(store, Settings()) == "global"
+    assert "stranger" not in sys.modules

@@ -12,7 +12,7 @@ local function sweep_replay(item)
     local number, deps, skipped, failed = string.match(order, '^(%d+) (%d+) (%d+) (%d+)$')
     local id = job_id(item[2], number)
     local before = redis.call('HMGET', job_key(id), 'state', 'control')
-    redis.call('HDEL', job_key(id), 'due', 'worker', 'failures', 'timeouts', 'crashes', 'hold')
+    redis.call('HDEL', job_key(id), 'due', 'failures', 'timeouts', 'crashes', 'hold')
     redis.call('HSET', job_key(id), 'state', 'created', 'at', int(NOW), 'reason', 'replay', 'deps', deps,
       'skipped_parents', skipped, 'failed_parents', failed)
     redis.call('HINCRBY', job_key(id), 'epoch', 1)
