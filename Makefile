@@ -23,7 +23,7 @@ test: lint ## All checks and tests
 	@$(BIN)/python -m pytest tests/stateful tests/system tests/chaos
 
 chaos: $(STAMP) ## Ten minutes of kills, stops, restarts and resets while DAGs flow
-	@$(BIN)/python -m tests.chaos.run --minutes 10
+	@$(BIN)/python -m tests.chaos.run --minutes 10 --jobs 50000
 
 soak: $(STAMP) ## Twenty times the stateful steps of `make test`
 	@MARIE_SOAK_STEPS=2000000 $(BIN)/python -m pytest --timeout=0 tests/stateful

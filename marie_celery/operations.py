@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from marie_celery.errors import MarieError, UnknownJob
 from marie_celery.model.ranges import unpack
 from marie_celery.model.states import RunState, WorkState
-from marie_celery.store.keys import RUN_ID_LENGTH, job_id, number_of, run_of
+from marie_celery.store.keys import RUN_ID_LENGTH, is_job_id, job_id, number_of, run_of
 from marie_celery.store.records import JobView
 from marie_celery.store.replaying import Node, descendants, instructions, unfinished
 from marie_celery.store.steering import Held
@@ -54,6 +55,8 @@ class Operations:
         for id in ids:
             if len(id) == RUN_ID_LENGTH:
                 by_run[id] = None
+            elif not is_job_id(id):
+                raise UnknownJob(id)
             else:
                 numbers = by_run.setdefault(run_of(id), set())
                 if numbers is not None:
@@ -66,7 +69,11 @@ class Operations:
         """Jobs that failed for good, the newest first."""
         store, reader = self._marie.store, self._marie.reader
         found = store.client.zrange(store.keys.dead, 0, limit - 1, desc=True, withscores=True)
-        return [DeadLetter(reader.job(job), reader.inputs(job) or "", int(died)) for job, died in found]
+        letters = []
+        for job, died in found:
+            with suppress(UnknownJob):  # pruned since we looked
+                letters.append(DeadLetter(reader.job(job), reader.inputs(job) or "", int(died)))
+        return letters
 
     def reconcile(self) -> dict[str, str]:
         """Compare all open runs with the structures that hold their jobs and put right what differs."""

@@ -7,6 +7,7 @@ import click
 from marie_celery.cli.capacity import capacity
 from marie_celery.cli.doctor import doctor
 from marie_celery.cli.errors import MarieGroup
+from marie_celery.cli.operations import dead, pause, reconcile, replay, resume
 from marie_celery.cli.planning import estimates, planner, reprioritise, why
 from marie_celery.cli.processes import scheduler, worker
 from marie_celery.cli.runs import cancel, runs, show, submit
@@ -18,8 +19,9 @@ from marie_celery.cli.web import web
 # In the order of a first day: start, submit, look, steer, check.
 VERBS = (
     *(scheduler, worker, web, up),
-    *(submit, runs, show, why, cancel, reprioritise, schedules),
-    *(capacity, planner, estimates, simulate, doctor),
+    *(submit, runs, show, why, schedules),
+    *(cancel, pause, resume, reprioritise, dead, replay),
+    *(capacity, planner, estimates, simulate, doctor, reconcile),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
 from collections.abc import Collection
@@ -16,6 +17,8 @@ from rich.table import Table
 
 from marie_celery.cli.errors import described
 from marie_celery.extension import Marie
+from marie_celery.store.keys import split_attempt
+from marie_celery.worker.task import is_attempt
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs; errors as well.")
 
@@ -64,6 +67,19 @@ def _load_app(name: str) -> Celery:
         raise click.ClickException(f"'{name}' is not a Celery app")
     app.set_current()
     return app
+
+
+def job_or_run(id: str) -> str:
+    """An attempt, as Flower shows it, stands for its job."""
+    return split_attempt(id)[0] if is_attempt(id) else id
+
+
+def operator_name() -> str:
+    """Who gives the order, for the events."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without names
+        return "cli"
 
 
 def print_json(value: Any) -> None:

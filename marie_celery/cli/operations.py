@@ -13,8 +13,7 @@ from datetime import datetime
 import click
 from rich.markup import escape
 
-from marie_celery.cli.context import console, json_option, print_json, reach, table_of
-from marie_celery.cli.planning import _job_or_run, _operator
+from marie_celery.cli.context import console, job_or_run, json_option, operator_name, print_json, reach, table_of
 from marie_celery.errors import MarieError, UnknownJob, UnknownRun
 from marie_celery.operations import DeadLetter
 from marie_celery.store.keys import RUN_ID_LENGTH, run_of
@@ -35,7 +34,7 @@ def pause(ctx: click.Context, kind: Held, id: str, as_json: bool) -> None:
 
     What runs is finished. It holds until `resume`, also for runs that are submitted later.
     """
-    done = reach(ctx).operations.pause(kind, _named(kind, id), by=_operator())
+    done = reach(ctx).operations.pause(kind, _named(kind, id), by=operator_name())
     if as_json:
         print_json({"kind": kind, "id": id, "paused": done})
     else:
@@ -52,7 +51,7 @@ def resume(ctx: click.Context, kind: Held, id: str, as_json: bool) -> None:
 
     A run that was cancelled or has expired does what it has not done.
     """
-    done = reach(ctx).operations.resume(kind, _named(kind, id), by=_operator())
+    done = reach(ctx).operations.resume(kind, _named(kind, id), by=operator_name())
     if as_json:
         print_json({"kind": kind, "id": id, "resumed": done})
     else:
@@ -61,7 +60,7 @@ def resume(ctx: click.Context, kind: Held, id: str, as_json: bool) -> None:
 
 
 def _named(kind: Held, id: str) -> str:
-    return _job_or_run(id) if kind in ("run", "job") else id
+    return job_or_run(id) if kind in ("run", "job") else id
 
 
 @click.command()
@@ -113,7 +112,7 @@ def replay(ctx: click.Context, ids: tuple[str, ...], alone: bool, all_dead: bool
     replayed, refused = 0, {}
     for run, of_run in _by_run(chosen).items():
         try:
-            replayed += marie.operations.replay(of_run, with_descendants=not alone, by=_operator())
+            replayed += marie.operations.replay(of_run, with_descendants=not alone, by=operator_name())
         except MarieError as error:
             refused[run] = str(error)
     if as_json:
@@ -127,7 +126,7 @@ def replay(ctx: click.Context, ids: tuple[str, ...], alone: bool, all_dead: bool
 
 
 def _checked(ids: Iterable[str]) -> list[str]:
-    jobs_and_runs = [_job_or_run(id) for id in ids]
+    jobs_and_runs = [job_or_run(id) for id in ids]
     for id in jobs_and_runs:
         if not _ID.fullmatch(id):
             raise UnknownJob(id) if len(id) > RUN_ID_LENGTH else UnknownRun(id)

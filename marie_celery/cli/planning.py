@@ -5,13 +5,12 @@ Orders go straight to Redis and hold for all schedulers at once; none has to be 
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from marie_celery.cli.context import console, json_option, print_json, reach, table_of
+from marie_celery.cli.context import console, job_or_run, json_option, operator_name, print_json, reach, table_of
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError
 from marie_celery.model.priority import parse_priority
@@ -19,10 +18,8 @@ from marie_celery.model.sla import parse_sla
 from marie_celery.planning import PLANNERS
 from marie_celery.planning.registry import needs_import
 from marie_celery.scheduler.policy import BY_SETTINGS, policy_of
-from marie_celery.store.keys import split_attempt
 from marie_celery.store.steering import Moment
 from marie_celery.store.why import Why
-from marie_celery.worker.task import is_attempt
 
 
 @click.command()
@@ -36,7 +33,7 @@ def why(ctx: click.Context, id: str, name: str | None, as_json: bool) -> None:
     ID is a run or a job; a run and the NAME of one of its jobs will do as well.
     """
     marie = reach(ctx)
-    answer = marie.why(_job_or_run(id)) if name is None else marie.run(id).why(name)
+    answer = marie.why(job_or_run(id)) if name is None else marie.run(id).why(name)
     if as_json:
         print_json(asdict(answer))
     else:
@@ -70,7 +67,7 @@ def planner(ctx: click.Context, name: str | None, reset: bool, as_json: bool) ->
     chosen = settings.planner if name is None else name
     if needs_import(chosen) and chosen not in _named_by(settings):
         raise ConfigError(f"the setting 'planners' does not name '{chosen}', so no scheduler would import it")
-    ranked = store.replan(policy_of(chosen, settings, BY_SETTINGS if reset else _operator()), _operator())
+    ranked = store.replan(policy_of(chosen, settings, BY_SETTINGS if reset else operator_name()), operator_name())
     if as_json:
         print_json({"planner": chosen, "ranked": ranked})
     else:
@@ -112,7 +109,7 @@ def reprioritise(
         "soft": _moment(soft_sla, "soft_sla"),
         "hard": _moment(hard_sla, "hard_sla"),
     }
-    done = reach(ctx).store.reprioritise(_job_or_run(id), by=_operator(), **given)
+    done = reach(ctx).store.reprioritise(job_or_run(id), by=operator_name(), **given)
     if as_json:
         print_json({"id": id, "reprioritised": done})
     else:
@@ -141,15 +138,3 @@ def _moment(text: str | None, name: str) -> Moment:
     if text is None:
         return None
     return "none" if text == "none" else parse_sla(text, name)
-
-
-def _job_or_run(id: str) -> str:
-    """An attempt, as Flower shows it, stands for its job."""
-    return split_attempt(id)[0] if is_attempt(id) else id
-
-
-def _operator() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container without names
-        return "cli"

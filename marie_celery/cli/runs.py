@@ -14,15 +14,14 @@ from rich.table import Table
 
 from marie_celery.authoring.dag import DAGS
 from marie_celery.cli.arguments import parse_arguments
-from marie_celery.cli.context import console, find_marie, json_option, print_json, reach, table_of
+from marie_celery.cli.context import console, find_marie, job_or_run, json_option, print_json, reach, table_of
 from marie_celery.cli.errors import described
 from marie_celery.errors import MarieError
 from marie_celery.model.states import RunState
 from marie_celery.run import Run
-from marie_celery.store.keys import RUN_ID_LENGTH, split_attempt
+from marie_celery.store.keys import RUN_ID_LENGTH
 from marie_celery.store.reading import Reader
 from marie_celery.store.records import RunView
-from marie_celery.worker.task import is_attempt
 
 _COLOURS = {
     "completed": "green",
@@ -146,7 +145,7 @@ def show(ctx: click.Context, id: str, as_json: bool) -> None:
     if _is_run(id):
         _show_run(reader, id, as_json)
     else:
-        _show_job(reader, split_attempt(id)[0] if is_attempt(id) else id, as_json)  # as Flower names it
+        _show_job(reader, job_or_run(id), as_json)
 
 
 def _is_run(id: str) -> bool:

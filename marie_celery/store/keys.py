@@ -6,15 +6,21 @@ All keys of a namespace carry its hash tag, so a namespace lives on one shard of
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 RUN_ID_LENGTH = 13
 JOB_NUMBER_WIDTH = 6
+_JOB_ID = re.compile(rf"[0-9a-f]{{{RUN_ID_LENGTH}}}-\d{{{JOB_NUMBER_WIDTH}}}")
 MAX_JOBS_PER_RUN = 10**JOB_NUMBER_WIDTH
 
 
 def job_id(run_id: str, number: int) -> str:
     return f"{run_id}-{number:0{JOB_NUMBER_WIDTH}d}"
+
+
+def is_job_id(text: str) -> bool:
+    return _JOB_ID.fullmatch(text) is not None
 
 
 def run_of(job: str) -> str:

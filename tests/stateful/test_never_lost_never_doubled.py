@@ -11,7 +11,7 @@ import redis
 from tests.stateful.harness import run_steps, stores
 
 STEPS_ON_A_SERVER = 98_000
-STEPS_ON_FAKEREDIS = 2_000
+STEPS_ON_FAKEREDIS = 5_000
 
 
 @pytest.mark.timeout(0)

@@ -89,6 +89,8 @@ def test_revoking_the_message_of_a_job_cancels_the_job(cluster: OwnCluster, tmp_
     cluster.start_ready_worker("worker")
     run = dags.after.submit("run_until", [str(marker)])
     eventually(marker.exists)
+    # Celery's own orders are not kept for a worker that does not listen yet.
+    eventually(lambda: dags.app.control.ping(timeout=0.2))
     dags.app.control.revoke(attempt_id(job_id(run.id, 0), 1), terminate=True)
     assert run.wait(timeout=10) is RunState.CANCELLED
     (revoked,) = [event for event in dags.events(job_id(run.id, 0)) if event["to"] == "cancelled"]
