@@ -55,13 +55,14 @@ def own_cluster(directory: Path, *, lease: float = 1.5, run: float = 3.0, **envi
     path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     server = EmbeddedServer(data_dir=directory / "data", extra={"appendfsync": "always"})
     given = {**leases, "PYTHONPATH": path, **environment}
-    with OwnCluster("guarantee_app", server=server, environment=given, log=directory / "logs") as cluster:
-        with pytest.MonkeyPatch.context() as patch:
-            for name in ("MARIE_REDIS_URL", *leases):
-                patch.setenv(name, cluster.environment[name])
-            cluster.dags = Dags(cluster.environment["CELERY_BROKER_URL"])
-            # Settings are read when first needed: now, while the environment is this cluster's.
-            cluster.dags.marie.store.client.ping()
+    with (
+        OwnCluster("guarantee_app", server=server, environment=given, log=directory / "logs") as cluster,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        # All the time: Celery asks the environment for its broker each time that it connects.
+        for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *leases):
+            patch.setenv(name, cluster.environment[name])
+        cluster.dags = Dags(cluster.environment["CELERY_BROKER_URL"])
         try:
             yield cluster
         finally:
