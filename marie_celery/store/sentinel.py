@@ -36,6 +36,28 @@ def with_transport_options(url: str, options: Mapping[str, Any]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}"
 
 
+class PlainSpokenSentinel(redis.sentinel.Sentinel):
+    """The client's own error describes every connection of every sentinel."""
+
+    def discover_master(self, service_name: str) -> Any:
+        try:
+            return super().discover_master(service_name)  # type: ignore[no-untyped-call]
+        except redis.sentinel.MasterNotFoundError:
+            raise redis.ConnectionError(_no_primary(service_name)) from None
+
+
+class PlainSpokenAsyncSentinel(redis.asyncio.sentinel.Sentinel):
+    async def discover_master(self, service_name: str) -> Any:
+        try:
+            return await super().discover_master(service_name)
+        except redis.asyncio.sentinel.MasterNotFoundError:
+            raise redis.ConnectionError(_no_primary(service_name)) from None
+
+
+def _no_primary(name: str) -> str:
+    return f"no sentinel answers with a primary called '{name}'"
+
+
 class PrimaryConnection(redis.sentinel.SentinelManagedConnection):
     """Asks for the primary each time it connects. The client's own would try the old one again while it retries."""
 
@@ -54,13 +76,13 @@ class AsyncPrimaryConnection(redis.asyncio.sentinel.SentinelManagedConnection):
 
 def primary(url: str, options: Mapping[str, Any]) -> Redis:
     """A client of whatever server the sentinels call the primary."""
-    client: Redis = _client(redis.sentinel.Sentinel, url, {**options, "connection_class": PrimaryConnection})
+    client: Redis = _client(PlainSpokenSentinel, url, {**options, "connection_class": PrimaryConnection})
     return client
 
 
 def primary_async(url: str, options: Mapping[str, Any]) -> redis.asyncio.Redis:
     made = {**options, "connection_class": AsyncPrimaryConnection}
-    client: redis.asyncio.Redis = _client(redis.asyncio.sentinel.Sentinel, url, made)
+    client: redis.asyncio.Redis = _client(PlainSpokenAsyncSentinel, url, made)
     return client
 
 

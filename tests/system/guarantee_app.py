@@ -19,7 +19,8 @@ class Dags:
     """An app with its tasks and dags."""
 
     def __init__(self, url: str) -> None:
-        self.app = Celery("guarantees", broker=url)
+        # Not the current app of this process: that one's shared tasks and dags would follow it here.
+        self.app = Celery("guarantees", broker=url, set_as_current=False)
         self.app.conf.update(broker_connection_retry_on_startup=True, worker_hijack_root_logger=False)
         if url.startswith("sentinel://"):
             self.app.conf.broker_transport_options = {"master_name": PRIMARY}

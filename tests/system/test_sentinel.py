@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import subprocess
@@ -15,8 +16,8 @@ from own_cluster import own_cluster
 from waiting import eventually
 
 from marie_celery.embedded import EmbeddedServer, find_executable
-from marie_celery.errors import ConfigError
-from marie_celery.store.connection import connect
+from marie_celery.errors import ConfigError, ServerError
+from marie_celery.store.connection import check_server, connect, connect_async
 from marie_celery.store.sentinel import with_transport_options
 
 SENTINELS = 3
@@ -83,7 +84,7 @@ def test_work_goes_on_after_a_failover_and_nobody_is_restarted(tmp_path: Path) -
         primary.kill()
         eventually(lambda: promoted.role()[0] == "master", seconds=30)
         assert under_way.result(timeout=30) == layered_result(4, 20)
-        assert dags.layered.submit(2, 5).result(timeout=30) == layered_result(2, 5)
+        assert asyncio.run(dags.layered.submit(2, 5).result_async(timeout=30)) == layered_result(2, 5)
         cluster.check()
 
 
@@ -104,3 +105,18 @@ def test_the_name_of_the_primary_comes_from_the_transport_options() -> None:
 def test_without_the_name_of_the_primary_there_is_a_clear_error() -> None:
     with pytest.raises(ConfigError, match="master_name"):
         connect("sentinel://one:26379/0")
+
+
+def test_without_a_sentinel_there_is_one_clear_line() -> None:
+    url = f"sentinel://127.0.0.1:{free_port()}/0?master_name=mymaster"
+    with pytest.raises(ServerError) as refused:
+        check_server(connect(url, wait_seconds=0.0), url)
+    assert "no sentinel answers with a primary called 'mymaster'" in str(refused.value)
+    assert len(str(refused.value)) < 200
+    with pytest.raises(redis.ConnectionError, match="no sentinel answers with a primary called 'mymaster'"):
+        asyncio.run(ping(url))
+
+
+async def ping(url: str) -> None:
+    async with connect_async(url) as client:
+        await client.ping()
