@@ -13,6 +13,9 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 import redis.asyncio.sentinel
 import redis.sentinel
 from redis import Redis
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from marie_celery.errors import ConfigError
 
@@ -76,17 +79,18 @@ class AsyncPrimaryConnection(redis.asyncio.sentinel.SentinelManagedConnection):
 
 def primary(url: str, options: Mapping[str, Any]) -> Redis:
     """A client of whatever server the sentinels call the primary."""
-    client: Redis = _client(PlainSpokenSentinel, url, {**options, "connection_class": PrimaryConnection})
+    made = {**options, "connection_class": PrimaryConnection}
+    client: Redis = _client(PlainSpokenSentinel, Retry(NoBackoff(), 0), url, made)
     return client
 
 
 def primary_async(url: str, options: Mapping[str, Any]) -> redis.asyncio.Redis:
     made = {**options, "connection_class": AsyncPrimaryConnection}
-    client: redis.asyncio.Redis = _client(PlainSpokenAsyncSentinel, url, made)
+    client: redis.asyncio.Redis = _client(PlainSpokenAsyncSentinel, AsyncRetry(NoBackoff(), 0), url, made)
     return client
 
 
-def _client(sentinel: Any, url: str, options: Mapping[str, Any]) -> Any:
+def _client(sentinel: Any, retry: Any, url: str, options: Mapping[str, Any]) -> Any:
     parts = [urlsplit(part) for part in url.split(";")]
     query = {name: value for part in parts for name, value in parse_qsl(part.query)}
     if "master_name" not in query:
@@ -101,6 +105,8 @@ def _client(sentinel: Any, url: str, options: Mapping[str, Any]) -> Any:
         "socket_timeout": ASK_SECONDS,
         "socket_connect_timeout": ASK_SECONDS,
         "password": query.get("sentinel_password"),
+        # The caller's patience is over all of them.
+        "retry": retry,
     }
     hosts = [(part.hostname or "localhost", part.port or DEFAULT_PORT) for part in parts]
     return sentinel(hosts, sentinel_kwargs=asking).master_for(

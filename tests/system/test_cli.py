@@ -109,7 +109,7 @@ def test_nothing_of_a_refused_submission_is_stored(call: Callable[..., Answer], 
     before = stored()
     assert_refused(call("submit", "nonsense"), "there is no dag 'nonsense'")
     assert_refused(call("submit", "chain", "2", "-p", "urgent"), "priority 'urgent'")
-    assert_refused(call("submit", "single", "nonsense", "[]"), "KeyError: 'nonsense' (system_app.py, line ")
+    assert_refused(call("submit", "single", "nonsense", "[]"), "KeyError: 'system_app.nonsense' (system_app.py, line ")
     assert_refused(call("submit", "single", "add", "[1e999]"), "inf")
     assert_refused(call("submit", "chain", "three"), "dag 'chain' was refused")
     assert stored() == before
