@@ -21,6 +21,7 @@ from marie_celery.operations import Operations
 from marie_celery.run import Run
 from marie_celery.store.connection import check_server, clear_errors, connect, is_redis_url
 from marie_celery.store.reading import Reader
+from marie_celery.store.sentinel import with_transport_options
 from marie_celery.store.store import Store
 from marie_celery.store.why import Why, why
 from marie_celery.worker.setup import install
@@ -53,6 +54,7 @@ class Marie:
     @property
     def url(self) -> str:
         url = self.settings.redis_url or self.app.conf.broker_url or ""
+        url = with_transport_options(url, self.app.conf.broker_transport_options)
         if not is_redis_url(url):
             raise ConfigError(
                 f"set marie_redis_url: the state lives in Redis, and the broker ('{url.partition(':')[0]}') is not one"

@@ -55,6 +55,10 @@ class PlainSpokenAsyncSentinel(redis.asyncio.sentinel.Sentinel):
             return await super().discover_master(service_name)
         except redis.asyncio.sentinel.MasterNotFoundError:
             raise redis.ConnectionError(_no_primary(service_name)) from None
+        finally:
+            # Nobody else closes these, and they must not outlive the event loop.
+            for asked in self.sentinels:
+                await asked.aclose()
 
 
 def _no_primary(name: str) -> str:

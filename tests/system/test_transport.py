@@ -53,6 +53,8 @@ def server() -> Iterator[EmbeddedServer]:
 def raw(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
     """The server, empty, read as bytes; and the only one that this process knows."""
     monkeypatch.setenv("MARIE_REDIS_URL", server.url)
+    # Celery prefers it to the broker that an app names.
+    monkeypatch.delenv("CELERY_BROKER_URL", raising=False)
     with redis.Redis.from_url(server.url) as client:
         client.flushall()
         yield client
