@@ -81,7 +81,7 @@ def clear_errors(url: str) -> Iterator[None]:
         raise ServerError(f"Redis at {hide_password(url)} refused the password: {error}") from None
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise ServerError(
-            f"no Redis at {hide_password(url)}: {error}. Start one, or set MARIE_REDIS_URL"
+            f"no Redis at {hide_password(url)}: {str(error).rstrip('.')}. Start one, or set MARIE_REDIS_URL"
         ) from None
     except ValueError as error:
         raise ServerError(f"'{hide_password(url)}' is not a Redis URL: {error}") from None

@@ -34,3 +34,10 @@ def dags(cluster: Cluster) -> ModuleType:
     import system_app
 
     return system_app
+
+
+@pytest.fixture(autouse=True)
+def the_cluster_app_is_the_current_one() -> None:
+    """Other tests of this process make apps of their own, and the last one made would get our runs."""
+    if "system_app" in sys.modules:
+        sys.modules["system_app"].app.set_current()
