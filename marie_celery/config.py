@@ -44,6 +44,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     redis_url: str | None = None
+    redis_wait_seconds: float = Field(2.5, ge=0)
     namespace: str = Field("marie", pattern=r"^[A-Za-z0-9_.-]+$")
     distributed_scheduler: bool = True
     lease_ttl_seconds: float = Field(5.0, gt=0)

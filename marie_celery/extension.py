@@ -68,7 +68,9 @@ class Marie:
         if store is None:
             self._stores.clear()
             with clear_errors(self.url):
-                store = self._stores[os.getpid()] = Store(connect(self.url), self.settings)
+                store = self._stores[os.getpid()] = Store(
+                    connect(self.url, wait_seconds=self.settings.redis_wait_seconds), self.settings
+                )
         return store
 
     @property

@@ -56,7 +56,8 @@ def _options(url: str) -> dict[str, Any]:
 def connect(url: str, *, wait_seconds: float = WAIT_SECONDS) -> Redis:
     """A call waits up to `wait_seconds` for a Redis that is away, unless `patience.patient` says otherwise."""
     url = normalise_url(url)
-    # Every script checks the state before it writes, so sending one again after a lost answer is safe.
+    # Scripts check the state before they write, so sending one again after a lost answer is safe. A submit without a
+    # key is the exception: it may be accepted twice.
     options = {**_options(url), "retry": Patience(wait_seconds)}
     client: Redis = primary(url, options) if is_sentinel_url(url) else Redis.from_url(url, **options)
     return client
