@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import redis
@@ -86,6 +87,16 @@ def _add_reading(app: FastAPI, marie: Marie) -> None:
     def run(run_id: str, limit: Annotated[int, Query(ge=0, le=1000)] = 100) -> dict[str, Any]:
         """One run and its first jobs."""
         return ok(views.run_with_jobs(marie.reader, run_id, limit))
+
+    @app.get("/api/why/{id}")
+    def why(id: str) -> dict[str, Any]:
+        """Why a job does not run, or what a run waits for."""
+        return ok(asdict(marie.why(id)))
+
+    @app.get("/api/planner")
+    def planner() -> dict[str, Any]:
+        """The planner in force."""
+        return ok(store.policy())
 
     @app.get("/api/schedulers")
     def schedulers() -> dict[str, Any]:

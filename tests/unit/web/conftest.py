@@ -25,7 +25,7 @@ def server() -> fakeredis.FakeServer:
 def marie(server: fakeredis.FakeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Marie]:
     monkeypatch.chdir(tmp_path)  # no config file
     with fakeredis.FakeRedis(server=server, decode_responses=True) as client:
-        monkeypatch.setattr("marie_celery.extension.connect", lambda url: client)
+        monkeypatch.setattr("marie_celery.extension.connect", lambda url, **_: client)
         made = Marie(Celery("web", broker="redis://:secret@127.0.0.1:1/0", set_as_current=False))
         made.store.now_ms = NOW
         yield made

@@ -19,7 +19,10 @@ def only(items: list[Any]) -> Any:
     return item
 
 
-READING = ["/", "/healthz", "/api/capacity", "/api/executors", "/api/runs", "/api/schedulers", "/metrics"]
+READING = [
+    *("/", "/healthz", "/metrics"),
+    *("/api/capacity", "/api/executors", "/api/runs", "/api/planner", "/api/schedulers"),
+]
 
 
 @pytest.mark.parametrize("path", READING)
@@ -42,6 +45,14 @@ def test_capacity_is_the_report(app: FastAPI, store: Store) -> None:
     answer = ask(app, "/api/capacity")
     assert answer.json == report(look(store))
     assert only(answer.result["slots"])["holders"] == [WORKER]
+
+
+def test_why_tells_what_a_job_waits_for(app: FastAPI, store: Store) -> None:
+    waiting = first_job(store)
+    answer = ask(app, f"/api/why/{waiting}").result
+    assert answer["state"] == "ready"
+    assert "no_worker" in {reason["code"] for reason in answer["reasons"]}
+    assert ask(app, "/api/why/0123456789abc").status == 404
 
 
 class TestExecutors:
