@@ -82,8 +82,6 @@ class Compiler:
         ]
         if self.problems:
             raise DagError(self.builder.dag, self.problems)
-        if any("control" in job.fields for job in jobs):
-            run_fields["controls"] = "1"
         run_fields["roots"] = ranges.pack(number for number, parents in enumerate(sources) if not parents)
         return NewRun(
             fields=run_fields,
