@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -22,6 +22,10 @@ from marie_celery.model.priority import PriorityMode, parse_priority
 from marie_celery.model.retry import RetryPolicy
 from marie_celery.model.sla import OnHardSla
 from marie_celery.planning.settings import LevelMode, PlanningSettings
+from marie_celery.planning.tenants import TENANT_NAME
+from marie_celery.resources import MAX_SKIPS, OnShortage, ResourceName, ResourceSettings
+
+TenantName = Annotated[str, Field(pattern=TENANT_NAME)]
 
 DEFAULT_FILE = Path("config/marie.yml")
 
@@ -33,6 +37,7 @@ class ExecutorSettings(BaseModel):
 
     queue: str | None = None
     target: int | None = Field(None, ge=0)
+    on_shortage: OnShortage | None = None
     retry_limit: int | None = Field(None, ge=0)
     retry_delay: float | None = Field(None, ge=0)
     retry_backoff: bool | None = None
@@ -60,6 +65,8 @@ class Settings(BaseModel):
     new_dag_share: float = Field(0.3, ge=0, le=1)
     max_active_dags: int = Field(0, ge=0)
     max_concurrency: int = Field(0, ge=0)
+    on_shortage: OnShortage = OnShortage.HOLD
+    max_skips: int = Field(MAX_SKIPS, ge=0)
     default_priority: int = 50
     on_hard_sla: OnHardSla = OnHardSla.ESCALATE
     max_result_bytes: int = Field(1_048_576, gt=0)
@@ -70,6 +77,8 @@ class Settings(BaseModel):
     archive: str | None = None
     retry: RetryPolicy = RetryPolicy()
     executors: dict[str, ExecutorSettings] = Field(default_factory=dict)
+    tenants: dict[TenantName, Annotated[float, Field(ge=0.001, le=1_000_000)]] = Field(default_factory=dict)
+    resources: dict[ResourceName, ResourceSettings] = Field(default_factory=dict)
 
     @field_validator("default_priority", mode="before")
     @classmethod

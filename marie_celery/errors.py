@@ -9,6 +9,8 @@
     ├── UnknownRun (LookupError)
     ├── UnknownJob (LookupError)
     ├── UnknownExecutor (LookupError)
+    ├── UnknownResource (LookupError)
+    ├── RunWaits                         only one run of its name may wait, and .run_id does
     ├── IllegalTransition (RuntimeError) a state change that the transition table does not have
     └── RunFailed                        .errors maps each failed job to its error
 
@@ -21,7 +23,7 @@ What a task may raise to steer its own job (they are not failures of marie_celer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class MarieError(Exception):
@@ -77,6 +79,18 @@ class UnknownExecutor(MarieError, LookupError):
     def __init__(self, executor: str) -> None:
         self.executor = executor
         super().__init__(f"there is no executor '{executor}': no worker and no run has named it yet")
+
+
+class UnknownResource(MarieError, LookupError):
+    def __init__(self, resource: str, known: Iterable[str]) -> None:
+        self.resource = resource
+        super().__init__(f"there is no resource '{resource}'; there are {', '.join(sorted(known)) or 'none'}")
+
+
+class RunWaits(MarieError):
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id} waits already, and only one of its name may")
 
 
 class IllegalTransition(MarieError, RuntimeError):

@@ -16,7 +16,7 @@ from marie_celery.authoring.compile import Compiler, Surroundings
 from marie_celery.authoring.dag import Dag, dag
 from marie_celery.authoring.task import Task, task
 from marie_celery.config import Settings, load_settings
-from marie_celery.errors import ConfigError
+from marie_celery.errors import ConfigError, RunWaits
 from marie_celery.operations import Operations
 from marie_celery.run import Run
 from marie_celery.store.connection import check_server, clear_errors, connect, is_redis_url
@@ -108,11 +108,15 @@ class Marie:
     def submit(self, dag: Dag[..., Any], *args: Any, **kwargs: Any) -> Run:
         builder, output = dag.build(*args, **kwargs)
         with clear_errors(self.url):
-            now_ms, estimates = self.reader.now_and_estimates({node.task.name for node in builder.nodes})
-        around = Surroundings(self.settings, self.executors(), self.tasks().keys(), now_ms, estimates)
+            now_ms, estimates, declared = self.reader.surroundings({node.task.name for node in builder.nodes})
+        resources = {**self.settings.resources, **declared}
+        around = Surroundings(self.settings, self.executors(), self.tasks().keys(), now_ms, estimates, resources)
         new = Compiler(builder, dag.run_options, around).compile(output)
         with clear_errors(self.url):
-            return Run(self, self.store.submit(new))
+            try:
+                return Run(self, self.store.submit(new))
+            except RunWaits as other:
+                return Run(self, other.run_id, is_new=False)
 
     @property
     def operations(self) -> Operations:

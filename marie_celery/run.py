@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 class Run:
     """Waiting never polls: an ended run has a list that waiters turn in place (BLMOVE), however many they are."""
 
-    def __init__(self, marie: Marie, run_id: str, clock: Clock | None = None) -> None:
+    def __init__(self, marie: Marie, run_id: str, clock: Clock | None = None, *, is_new: bool = True) -> None:
         self.marie = marie
         self.id = run_id
+        self.is_new = is_new
+        """False if there can be only one (`highlander`) and it waited already: then this is that one."""
         self._clock = clock or SystemClock()
 
     def status(self) -> RunView:

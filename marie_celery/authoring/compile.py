@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from marie_celery.authoring.builder import Builder, Node
 from marie_celery.authoring.control import is_control
+from marie_celery.authoring.needs import NeedsOfJobs
 from marie_celery.authoring.options import Duplicates, JobOptions, RunOptions
 from marie_celery.authoring.payload import ArgumentEncoder, describe, encode_value
 from marie_celery.authoring.reference import Ref
@@ -26,6 +28,8 @@ from marie_celery.model.sla import OnHardSla, Sla
 from marie_celery.planning.critical_path import remaining_paths
 from marie_celery.planning.estimates import RuntimeEstimate
 from marie_celery.planning.job import whole_ms
+from marie_celery.planning.tenants import TENANT_NAME
+from marie_celery.resources import ResourceSettings
 from marie_celery.store.keys import MAX_JOBS_PER_RUN
 from marie_celery.store.records import NewJob, NewRun
 
@@ -42,6 +46,7 @@ class Surroundings:
     """Names of the tasks that the app has; None = not known."""
     now_ms: int = 0
     estimates: Mapping[str, RuntimeEstimate] = field(default_factory=dict)
+    resources: Mapping[str, ResourceSettings] = field(default_factory=dict)
 
 
 class Compiler:
@@ -54,6 +59,7 @@ class Compiler:
         self.problems: list[str] = []
         self._specs: dict[str, str] = {}
         self._spec_by_options: dict[int, str] = {}
+        self._needs = NeedsOfJobs(around.resources)
 
     def compile(self, output: Any) -> NewRun:
         nodes = self.builder.nodes
@@ -82,6 +88,8 @@ class Compiler:
         ]
         if self.problems:
             raise DagError(self.builder.dag, self.problems)
+        if name := self._highlander(jobs):
+            run_fields["highlander"] = name
         run_fields["roots"] = ranges.pack(number for number, parents in enumerate(sources) if not parents)
         return NewRun(
             fields=run_fields,
@@ -90,7 +98,15 @@ class Compiler:
             jobs=jobs,
             key=self.options.key or "",
             duplicates=self._duplicates(),
+            highlander=run_fields.get("highlander", ""),
         )
+
+    def _highlander(self, jobs: list[NewJob]) -> str:
+        """Under which only one run may be under way: the dag says so, or the resource that its only job needs."""
+        given = self.options.highlander
+        if given:
+            return f"dag:{self.builder.dag}" + (f"/{given}" if isinstance(given, str) else "")
+        return self._needs.highlander(jobs[0].fields.get("needs")) if len(jobs) == 1 else ""
 
     def _duplicates(self) -> str:
         return Duplicates(self.options.duplicates).value
@@ -113,6 +129,11 @@ class Compiler:
             self.problems.append(f"key must be text, not {options.key!r}")
         elif options.key:
             fields["key"] = options.key
+        if options.tenant is not None:
+            if isinstance(options.tenant, str) and re.fullmatch(TENANT_NAME, options.tenant):
+                fields["tenant"] = options.tenant
+            else:
+                self.problems.append(f"tenant {options.tenant!r} is no name: letters, digits and _ . : / - are")
         if options.fail_fast:
             fields["fail_fast"] = "1"
         try:
@@ -225,6 +246,8 @@ class Compiler:
             fields["children"] = ranges.pack(children)
         if references:
             fields["refs"] = ranges.pack(references)
+        if self.options.tenant and not control:
+            fields["tenant"] = str(self.options.tenant)
         if options.priority is not None:
             try:
                 fields["priority"] = str(parse_priority(options.priority))
@@ -232,6 +255,11 @@ class Compiler:
                 self.problems.append(f"{node.name}: {error}")
         if options.join != JoinRule.ALL_SUCCESS:
             self._join(fields, node)
+        try:
+            if not control and (needs := self._needs.of(node, executor)):
+                fields["needs"] = needs
+        except (ConfigError, PayloadError) as error:
+            self.problems.append(f"{node.name}: {error}")
         self._check_seconds(node)
         if _is_seconds(options.estimated_runtime):
             fields["estimate"] = str(whole_ms(options.estimated_runtime))

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from marie_celery.model.joins import JoinRule
 from marie_celery.model.sla import OnHardSla, SlaValue
+from marie_celery.resources import Wishes, merge_wishes
 
 
 class Duplicates(StrEnum):
@@ -56,6 +57,15 @@ class JobOptions(_Options):
     retry_jitter: float | None = None
     timeout_retry_limit: int | None = None
     crash_limit: int | None = None
+    resources: Wishes | None = None
+    """Resource → amount, key, or both; what a call says is laid over what its task says."""
+    concurrency_key: str | None = None
+    """A parameter: its value is the key under which a resource of that name counts."""
+
+    def but(self, **changes: Any) -> Self:
+        if "resources" in changes:
+            changes["resources"] = merge_wishes(self.resources, changes["resources"])
+        return super(JobOptions, self).but(**changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +77,10 @@ class RunOptions(_Options):
     key: str | None = None
     duplicates: Duplicates | str = Duplicates.REJECT_DUPLICATE
     fail_fast: bool = False
+    tenant: str | None = None
+    """Whose it is: tenants share each executor by their weights."""
+    highlander: bool | str = False
+    """Only one run of this dag (with this name) may be under way, and one may wait."""
     labels: dict[str, str] = field(default_factory=dict)
 
 

@@ -22,6 +22,7 @@ class ForeignPlanner:
     """
 
     prefers_active_dags = False
+    parks = True
 
     def __init__(self, planner: Any, stand_in: KeyedPlanner) -> None:
         if not callable(getattr(planner, "plan", None)):

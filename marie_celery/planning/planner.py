@@ -23,6 +23,11 @@ class ExecutionPlanner(Protocol):
         """Whether new runs stand behind all active ones, and so need a share of the choices."""
         ...
 
+    @property
+    def parks(self) -> bool:
+        """Whether jobs that are short of a resource stand aside, so that they hide nobody who needs none of it."""
+        ...
+
     def plan(
         self,
         jobs: Sequence[FlatJob],
@@ -49,6 +54,8 @@ class ExecutionPlanner(Protocol):
 
 class KeyedPlanner:
     """Orders jobs by a row of named sort keys, the first one first."""
+
+    parks: bool = True
 
     def __init__(self, keys: Sequence[str], settings: PlanningSettings | None = None) -> None:
         self.settings = settings or PlanningSettings()

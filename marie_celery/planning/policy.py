@@ -11,7 +11,13 @@ NO_SHARE = -1
 
 
 def policy_fields(
-    planner: ExecutionPlanner, *, name: str = "global", new_dag_share: float = 0.3, max_active_dags: int = 0
+    planner: ExecutionPlanner,
+    *,
+    name: str = "global",
+    new_dag_share: float = 0.3,
+    max_active_dags: int = 0,
+    on_shortage: str = "hold",
+    max_skips: int = 100,
 ) -> dict[str, str]:
     ranking = ranks_by(planner)
     settings = ranking.settings
@@ -26,6 +32,9 @@ def policy_fields(
         "patience_ms": str(settings.slack_patience_ms),
         "share": str(share),
         "max_active_dags": str(max_active_dags),
+        "parks": str(int(planner.parks)),
+        "on_shortage": on_shortage,
+        "max_skips": str(max_skips),
     }
 
 

@@ -4,14 +4,15 @@ from marie_celery.resources.booking import Answer, Booking, Delta, Manager, Requ
 from marie_celery.resources.concurrency import ConcurrencyManager
 from marie_celery.resources.discrete import DiscreteManager, item_variables
 from marie_celery.resources.highlander import HighlanderManager
-from marie_celery.resources.needs import needs_of
+from marie_celery.resources.needs import Wishes, merge_wishes, needs_of
 from marie_celery.resources.quantity import QuantityManager
 from marie_celery.resources.rate import RateManager
-from marie_celery.resources.settings import ResourceName, ResourceSettings, difference
+from marie_celery.resources.settings import ResourceName, ResourceSettings, changed, difference
 from marie_celery.resources.together import Bookings, Needs, book_all, impossible
-from marie_celery.resources.tours import FairTours, OnShortage, Poll, Queue, Start, WaitingJob
+from marie_celery.resources.tours import MAX_SKIPS, FairTours, OnShortage, Poll, Queue, Start, WaitingJob
 
 __all__ = [
+    "MAX_SKIPS",
     "Answer",
     "Booking",
     "Bookings",
@@ -32,9 +33,12 @@ __all__ = [
     "ResourceSettings",
     "Start",
     "WaitingJob",
+    "Wishes",
     "book_all",
+    "changed",
     "difference",
     "impossible",
     "item_variables",
+    "merge_wishes",
     "needs_of",
 ]

@@ -17,27 +17,35 @@ Wish = int | str | Mapping[str, Any] | None
 Wishes = Mapping[str, Wish]
 
 
-def needs_of(
-    resources: Mapping[str, ResourceSettings], executor: str, task: Wishes | None = None, job: Wishes | None = None
-) -> dict[str, Request]:
+def merge_wishes(task: Wishes | None, job: Wishes | None) -> dict[str, Wish]:
+    """What a call says over what its task says, amount and key apart."""
+    merged = dict(task or {})
+    for name, wish in (job or {}).items():
+        merged[name] = {**_as_mapping(merged.get(name)), **_as_mapping(wish)} or None
+    return merged
+
+
+def needs_of(resources: Mapping[str, ResourceSettings], executor: str, wishes: Wishes) -> dict[str, Request]:
     """Manager → what a job takes of it. Managers that it takes nothing of are left out: they are never asked."""
-    named = {**(task or {}), **(job or {})}
-    unknown = sorted(set(named) - set(resources))
+    unknown = sorted(set(wishes) - set(resources))
     if unknown:
         raise ConfigError(_explain(unknown[0], resources))
     requests = {
-        name: _wished(name, _wished(name, Request(settings.consumption), task), job)
+        name: _wished(name, Request(settings.consumption), wishes.get(name))
         for name, settings in resources.items()
-        if name in named or executor in settings.executors
+        if name in wishes or executor in settings.executors
     }
     return {name: request for name, request in requests.items() if request.amount}
 
 
-def _wished(name: str, request: Request, wishes: Wishes | None) -> Request:
-    wish = (wishes or {}).get(name)
+def _as_mapping(wish: Wish) -> Mapping[str, Any]:
     if wish is None:
-        return request
-    given = wish if isinstance(wish, Mapping) else {"key" if isinstance(wish, str) else "amount": wish}
+        return {}
+    return wish if isinstance(wish, Mapping) else {"key" if isinstance(wish, str) else "amount": wish}
+
+
+def _wished(name: str, request: Request, wish: Wish) -> Request:
+    given = _as_mapping(wish)
     amount, key = given.get("amount", request.amount), given.get("key", request.key)
     if not isinstance(amount, int) or isinstance(amount, bool) or amount < 0 or not isinstance(key, str):
         raise ConfigError(f"resource '{name}': {wish!r} is neither an amount of 0 or more nor a key")

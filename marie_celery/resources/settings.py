@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from marie_celery.resources.booking import Delta, Manager
+from marie_celery.resources.booking import Delta, Manager, refuse_other_changes
 from marie_celery.resources.concurrency import ConcurrencyManager
 from marie_celery.resources.discrete import DEFAULT_ITEMS, DiscreteManager
 from marie_celery.resources.highlander import HighlanderManager
 from marie_celery.resources.quantity import QuantityManager
-from marie_celery.resources.rate import RateManager, gain_of
+from marie_celery.resources.rate import TOKEN, RateManager, gain_of
 from marie_celery.resources.tours import OnShortage
 
 MOST = 1_000_000
@@ -36,6 +36,11 @@ class QuantitySettings(_Settings):
     kind: Literal["quantity"] = "quantity"
     quantity: int = Field(10, ge=0, le=MOST)
 
+    @property
+    def most(self) -> int:
+        """What one job could have at the most."""
+        return self.quantity
+
     def manager(self) -> Manager:
         return QuantityManager(self.quantity)
 
@@ -58,6 +63,10 @@ class DiscreteSettings(_Settings):
             raise ValueError(f"'{twice[0]}' is there twice")
         return items
 
+    @property
+    def most(self) -> int:
+        return len(self.items)
+
     def manager(self) -> Manager:
         return DiscreteManager(self.items)
 
@@ -65,6 +74,10 @@ class DiscreteSettings(_Settings):
 class HighlanderSettings(_Settings):
     kind: Literal["highlander"] = "highlander"
     consumption: int = Field(1, ge=0, le=1)
+
+    @property
+    def most(self) -> int:
+        return 1
 
     def manager(self) -> Manager:
         return HighlanderManager()
@@ -76,6 +89,10 @@ class RateSettings(_Settings):
     """Per second, exact to a millionth."""
     burst: int = Field(1, ge=1, le=MOST)
 
+    @property
+    def most(self) -> int:
+        return self.burst
+
     def manager(self) -> Manager:
         return RateManager(gain_of(self.rate), self.burst)
 
@@ -83,6 +100,10 @@ class RateSettings(_Settings):
 class ConcurrencySettings(_Settings):
     kind: Literal["concurrency"] = "concurrency"
     limit: int = Field(1, ge=0, le=MOST)
+
+    @property
+    def most(self) -> int:
+        return self.limit
 
     def manager(self) -> Manager:
         return ConcurrencyManager(self.limit)
@@ -95,6 +116,33 @@ ResourceSettings = Annotated[
     QuantitySettings | DiscreteSettings | HighlanderSettings | RateSettings | ConcurrencySettings,
     Field(discriminator="kind"),
 ]
+
+
+def changed(settings: ResourceSettings, delta: Delta) -> ResourceSettings:
+    """The configuration after a change of size. Raises ValueError for one that it does not allow."""
+    refuse_other_changes(settings.kind, delta, *_CHANGES[settings.kind])
+    values = settings.model_dump()
+    match settings:
+        case QuantitySettings():
+            values["quantity"] += delta.amount
+        case DiscreteSettings():
+            kept = [item for item in settings.items if item not in delta.remove]
+            values["items"] = [*kept, *(item for item in delta.add if item not in kept)]
+        case RateSettings():
+            values["burst"] += delta.amount
+            values["rate"] = (gain_of(settings.rate) + delta.rate) * 1000 / TOKEN
+        case ConcurrencySettings():
+            values["limit"] += delta.amount
+    return type(settings).model_validate(values)
+
+
+_CHANGES = {
+    "quantity": ("amount",),
+    "discrete": ("add", "remove"),
+    "highlander": (),
+    "rate": ("amount", "rate"),
+    "concurrency": ("amount",),
+}
 
 
 def difference(before: ResourceSettings, after: ResourceSettings) -> Delta:

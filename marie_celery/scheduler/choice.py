@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from marie_celery.planning.job import FlatJob
 from marie_celery.planning.planner import ExecutionPlanner
 from marie_celery.planning.share import interleave
+from marie_celery.planning.tenants import Lane, take_turns
 from marie_celery.store.keys import run_of
 from marie_celery.store.records import Candidate, Outlook, Room
 
@@ -25,24 +26,36 @@ def choose(planner: ExecutionPlanner, outlook: Outlook, share: int, burst_ms: in
         now_ms=outlook.now_ms,
     )
     planned = [candidates[job.job_id] for job in order]
+    rooms: dict[str, list[Room]] = {}
+    for room in outlook.rooms:
+        rooms.setdefault(room.executor, []).append(room)
     turns = {
-        room.executor: _of_executor(room, planned, share if planner.prefers_active_dags else None)
-        for room in outlook.rooms
+        executor: _of_executor(own, planned, share if planner.prefers_active_dags else None)
+        for executor, own in rooms.items()
     }
     # The plan says which executor is next, the executor's own row says with what.
     chosen = (next(turns[job.executor], None) for job in planned)
     return [job for job in chosen if job is not None]
 
 
-def _of_executor(room: Room, planned: list[Candidate], share: int | None) -> Iterator[Candidate]:
-    own = [job for job in planned if job.executor == room.executor]
-    row: Iterator[Candidate] = iter(own)
-    if share is not None:
-        active = [job for job in own if job.activated_ms is not None]
-        new = [job for job in own if job.activated_ms is None]
-        row = interleave(active, new, share, room.credit)
-    for _, job in zip(range(room.free), row, strict=False):
+def _of_executor(rooms: list[Room], planned: list[Candidate], share: int | None) -> Iterator[Candidate]:
+    """Where tenants share it, each has a row of its own and they take turns."""
+    rows = [_row(room, planned, share) for room in rooms]
+    if len(rooms) > 1:
+        lanes = [Lane(room.tenant, room.virtual_ms, room.weight, row) for room, row in zip(rooms, rows, strict=True)]
+        rows = [take_turns(lanes, lambda job: job.estimate_ms)]
+    for _, job in zip(range(rooms[0].free), rows[0], strict=False):
         yield job
+
+
+def _row(room: Room, planned: list[Candidate], share: int | None) -> Iterator[Candidate]:
+    mine = {job.job_id for job in room.candidates}
+    own = [job for job in planned if job.job_id in mine]
+    if share is None:
+        return iter(own)
+    active = [job for job in own if job.activated_ms is not None]
+    new = [job for job in own if job.activated_ms is None]
+    return interleave(active, new, share, room.credit)
 
 
 def flat_job(job: Candidate) -> FlatJob:

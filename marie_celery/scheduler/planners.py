@@ -80,7 +80,7 @@ class Planner(Node):
         burst_ms = self._settings.planning.burst_window_ms
         jobs = choose(self._planner, outlook, self._share, burst_ms)
         if jobs:
-            self.emit("plan", Plan(jobs, outlook))
+            self.emit("plan", Plan(jobs, outlook, self._planner.parks))
 
     def _take(self, name: str) -> ExecutionPlanner:
         """A name in Redis imports nothing that the settings do not name."""
@@ -110,5 +110,7 @@ class Dispatcher(Service):
     def turn(self) -> Turn:
         claims = self._transport.send(self._plan.jobs)
         sent = sum(claim.code == Code.OK for claim in claims)
+        # They have left their place to others, which a next look may find.
+        parked = self._plan.parks and any(claim.code in (Code.SHORT, Code.EXHAUSTED) for claim in claims)
         log.debug("dispatched %d of %d", sent, len(claims))
-        return Turn(self.name, worked=sent > 0)
+        return Turn(self.name, worked=sent > 0 or parked)

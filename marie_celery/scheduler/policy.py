@@ -23,6 +23,8 @@ def policy_of(name: str, settings: Settings, by: str) -> dict[str, str]:
         name=name,
         new_dag_share=settings.new_dag_share,
         max_active_dags=settings.max_active_dags,
+        on_shortage=settings.on_shortage.value,
+        max_skips=settings.max_skips,
     )
     return {**fields, "by": by}
 
@@ -55,4 +57,12 @@ def put_in_force(store: Store, settings: Settings) -> str:
     store.replan(policy_of(name, settings, by), by)
     for executor, own in settings.executors.items():
         store.set_target(executor, own.target)
+        store.set_shortage_mode(executor, own.on_shortage)
+    for tenant, weight in settings.tenants.items():
+        store.set_weight(tenant, weight)
+    for resource, declared in settings.resources.items():
+        try:
+            store.declare(resource, declared, by)
+        except ConfigError as error:
+            log.error("%s; it stays as it was", error)
     return name

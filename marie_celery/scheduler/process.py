@@ -5,8 +5,8 @@
         │                              ▲  │ outlook
         └─ wake ─▶ agenda ── due ──────┘  ▼
                      ▲  │ due           planner ── plan ──▶ dispatcher ─┐
-                     │  └──▶ promoter, reranker, watcher, advancer,     │
-                     │       reaper, reconciler, pruner,                │
+                     │  └──▶ promoter, reranker, watcher, supplier,     │
+                     │       advancer, reaper, reconciler, pruner,      │
                      │       alerter, cron, herald ───┐                 │
                      └──────────── turns ─────────────┴─────────────────┘
 
@@ -101,6 +101,7 @@ class SchedulerProcess:
             Timed("promoter", store.promote),
             Timed("reranker", store.rerank, batches=RERANKS_PER_TURN),
             Timed("watcher", store.watch),
+            Timed("supplier", store.supply),
             Advancer(store),
             Reaper(store, self._clock),
             Reconciler(store),

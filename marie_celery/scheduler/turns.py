@@ -33,3 +33,5 @@ class Plan:
 
     jobs: Sequence[Candidate]
     outlook: Outlook
+    parks: bool = True
+    """Whether jobs that are short of a resource stand aside."""

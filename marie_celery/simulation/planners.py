@@ -38,6 +38,7 @@ class GuardedPlanner:
         self._planner = planner
         self.only_plans: bool = getattr(planner, "only_plans", False)
         self.prefers_active_dags: bool = getattr(planner, "prefers_active_dags", False)
+        self.parks: bool = getattr(planner, "parks", True)
 
     def plan(
         self,

@@ -18,3 +18,9 @@ class Code(IntEnum):
     ENDED = 7
     DAG_LIMIT = 8
     """Its run has not begun, and max_active_dags others have."""
+    SHORT = 9
+    """A resource has some left, not enough."""
+    EXHAUSTED = 10
+    """A resource has nothing left, or is kept for somebody else."""
+    WAITING = 11
+    """Only one run of its name may wait, and one does."""

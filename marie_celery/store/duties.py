@@ -16,7 +16,7 @@ class Duties(Caller):
     def peek(self, look_ahead: int, most: int) -> Outlook:
         """Per executor: free slots, and the best ready jobs where there are some."""
         answer = self.call("peek", look_ahead, most)
-        now_ms, planner, retry_ms, rank_ms, sla_ms, pieces, alerts, slot_ms, *rooms = answer
+        now_ms, planner, retry_ms, rank_ms, sla_ms, pieces, alerts, slot_ms, supply_ms, *rooms = answer
         return Outlook(
             int(now_ms),
             planner,
@@ -27,10 +27,20 @@ class Duties(Caller):
                 "advancer": 0 if pieces else -1,
                 "alerter": 0 if alerts else -1,
                 "cron": slot_ms,
+                "supplier": supply_ms,
             },
             [
-                Room(executor, int(free), int(waiting), int(credit), [_candidate(executor, row) for row in rows])
-                for executor, free, waiting, credit, rows in rooms
+                Room(
+                    executor,
+                    int(free),
+                    int(waiting),
+                    int(credit),
+                    [_candidate(executor, row) for row in rows],
+                    tenant,
+                    int(virtual_ms),
+                    int(weight),
+                )
+                for executor, free, waiting, credit, rows, tenant, virtual_ms, weight in rooms
             ],
         )
 

@@ -201,6 +201,70 @@ class Keys:
         return f"{self.prefix}alerts"
 
     @property
+    def resources(self) -> str:
+        """hash: resource → its definition as JSON, as it was declared and as it is now"""
+        return f"{self.prefix}resources"
+
+    def resource(self, resource: str) -> str:
+        """hash: kind, size (units, limit or burst), of a rate also gain, level, at"""
+        return f"{self.prefix}resource:{resource}"
+
+    def resource_used(self, resource: str) -> str:
+        """hash: key → units in use, `*` where there are no keys"""
+        return f"{self.prefix}resource:{resource}:used"
+
+    def resource_items(self, resource: str) -> str:
+        """zset: all items in their order"""
+        return f"{self.prefix}resource:{resource}:items"
+
+    def resource_free(self, resource: str) -> str:
+        """zset: items that nobody has"""
+        return f"{self.prefix}resource:{resource}:free"
+
+    def resource_leaving(self, resource: str) -> str:
+        """set: items that go when they are given back"""
+        return f"{self.prefix}resource:{resource}:leaving"
+
+    def resource_holders(self, resource: str) -> str:
+        """hash: attempt → amount, key and items as JSON"""
+        return f"{self.prefix}resource:{resource}:holders"
+
+    @property
+    def bookings(self) -> str:
+        """hash: attempt → the resources it has, with their items, as JSON"""
+        return f"{self.prefix}bookings"
+
+    def short(self, line: str) -> str:
+        """zset: ready jobs that are short of a resource, by rank; a line is a resource, resource/key or @highlander"""
+        return f"{self.prefix}short:{line}"
+
+    @property
+    def supply(self) -> str:
+        """zset: lines by when to look at them again"""
+        return f"{self.prefix}supply"
+
+    def highlander(self, name: str) -> str:
+        """hash: the run under way, and the one that waits, where there can be only one of each"""
+        return f"{self.prefix}highlander:{name}"
+
+    def tenants(self, executor: str) -> str:
+        """zset: tenants with jobs on offer, by virtual time; `-` are jobs that name none"""
+        return f"{self.prefix}tenants:{executor}"
+
+    def shares(self, executor: str) -> str:
+        """hash: tenant → virtual time; `*` is that of the last choice"""
+        return f"{self.prefix}shares:{executor}"
+
+    def charges(self, executor: str) -> str:
+        """hash: attempt → what its tenant was charged: tenant, milliseconds, since when"""
+        return f"{self.prefix}charges:{executor}"
+
+    @property
+    def weights(self) -> str:
+        """hash: tenant → its weight in thousandths"""
+        return f"{self.prefix}weights"
+
+    @property
     def staging(self) -> str:
         """zset: submissions under way, by when they count as abandoned"""
         return f"{self.prefix}staging"

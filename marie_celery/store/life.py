@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from marie_celery.errors import DuplicateRun, ServerError
+from marie_celery.errors import DuplicateRun, RunWaits, ServerError
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.caller import Caller, as_mapping, counted, in_ms, pairs
 from marie_celery.store.codes import Code
@@ -23,7 +23,7 @@ class Life(Caller):
         for first in range(0, len(run.jobs), CHUNK):
             chunk = run.jobs[first : first + CHUNK]
             last = first + CHUNK >= len(run.jobs)
-            arguments: list[object] = [run_id, int(last), staging_ms, run.key, run.duplicates]
+            arguments: list[object] = [run_id, int(last), staging_ms, run.key, run.duplicates, run.highlander]
             if run_id:
                 arguments += [0, 0, 0]
             else:
@@ -35,6 +35,8 @@ class Life(Caller):
             code, answer = self.call("submit", *arguments)
             if code == Code.DUPLICATE:
                 raise DuplicateRun(run.key, answer)
+            if code == Code.WAITING:
+                raise RunWaits(answer)
             if code == Code.GONE:
                 raise ServerError(
                     f"the submission took longer than staging_ttl_seconds ({self.settings.staging_ttl_seconds}) "
@@ -48,13 +50,14 @@ class Life(Caller):
         answer = self.call("start", job, token, worker, message, in_ms(self.settings.run_ttl_seconds))
         if answer[0] != Code.OK:
             return None
-        _, inputs, policy, fields, results, (_, dag) = answer
+        _, inputs, policy, fields, results, (_, dag), booked = answer
         return Started(
             inputs=inputs,
             policy=json.loads(policy),
             job=as_mapping(fields),
             results={int(number): result for number, result in pairs(results)},
             dag=dag,
+            items={name: tuple(items.split(",")) for name, items in json.loads(booked or "[]") if items},
         )
 
     def finish(self, job: str, token: int, worker: str, result: str) -> bool:

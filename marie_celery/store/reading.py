@@ -11,8 +11,10 @@ from redis import Redis
 from marie_celery.errors import UnknownJob, UnknownRun
 from marie_celery.model.states import RunState, WorkState
 from marie_celery.planning.estimates import RuntimeEstimate
+from marie_celery.resources import ResourceSettings
 from marie_celery.store.keys import Keys, job_id, number_of, run_of
 from marie_celery.store.records import JobView, RunView
+from marie_celery.store.resources import Definition
 
 PAGE = 500
 
@@ -84,15 +86,19 @@ class Reader:
         found = self.client.hgetall(self.keys.estimates)
         return {task: RuntimeEstimate.from_text(text) for task, text in sorted(found.items())}
 
-    def now_and_estimates(self, tasks: Collection[str]) -> tuple[int, dict[str, RuntimeEstimate]]:
-        """The time of Redis, and what was learned of these tasks, in one round trip."""
+    def surroundings(
+        self, tasks: Collection[str]
+    ) -> tuple[int, dict[str, RuntimeEstimate], dict[str, ResourceSettings]]:
+        """The time of Redis, what was learned of these tasks, and the resources, in one round trip."""
         names = sorted(tasks)
         with self.client.pipeline(transaction=False) as pipe:
             pipe.time()
             pipe.hmget(self.keys.estimates, names or [""])
-            (seconds, micros), found = pipe.execute()
+            pipe.hgetall(self.keys.resources)
+            (seconds, micros), found, resources = pipe.execute()
         known = {task: RuntimeEstimate.from_text(text) for task, text in zip(names, found, strict=False) if text}
-        return seconds * 1000 + micros // 1000, known
+        declared = {name: Definition.from_text(text).current for name, text in resources.items()}
+        return seconds * 1000 + micros // 1000, known, declared
 
     def failed_jobs(self, run_id: str) -> dict[str, str]:
         """Name → error of every job that failed for good."""

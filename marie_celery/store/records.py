@@ -26,6 +26,8 @@ class NewRun:
     jobs: Sequence[NewJob]
     key: str = ""
     duplicates: str = "reject_duplicate"
+    highlander: str = ""
+    """The name under which only one run may be under way and one may wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class Room:
     credit: int
     """Thousandths of a choice that new runs have saved up here."""
     candidates: Sequence[Candidate]
+    tenant: str = ""
+    virtual_ms: int = 0
+    """How much of the executor its tenant has had, divided by its weight."""
+    weight: int = 1000
+    """In thousandths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,8 @@ class Started:
     job: Mapping[str, str]
     results: Mapping[int, str | None]
     dag: str
+    items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Resource → names of what is booked, where there are names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class Steering(Caller):
                 raise UnknownRun(run)
             if code == Code.NOT_READY:
                 raise MarieError(f"run {run} is {state[0]}: it can be replayed when it has ended; cancel it first")
+            if code == Code.WAITING:
+                raise MarieError(f"run {run} can be replayed when run {state[0]} has ended: only one may be under way")
             if code == Code.GONE:
                 raise MarieError(f"run {run} was replayed by somebody else at the same moment; nothing was changed")
 

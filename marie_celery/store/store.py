@@ -5,6 +5,7 @@
     workforce.py   renew, leave, set_target, capacity
     steering.py    cancel, reprioritise, hold, let_go, replay, replan
     command.py     enlist, retire, command, answer
+    resources.py   declare, resize, supply
     schedules.py   put, remove, look, claim, resume, fired, fire: the slots of schedules
 
 Reading is in `reading.py`, connecting in `connection.py`.
@@ -15,10 +16,11 @@ from __future__ import annotations
 from marie_celery.store.command import Commanding
 from marie_celery.store.duties import Duties
 from marie_celery.store.life import Life
+from marie_celery.store.resources import Resourcing
 from marie_celery.store.schedules import Scheduling
 from marie_celery.store.steering import Steering
 from marie_celery.store.workforce import Workforce
 
 
-class Store(Life, Duties, Workforce, Steering, Commanding, Scheduling):
+class Store(Life, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing):
     """All changes of state."""

@@ -43,6 +43,18 @@ class Workforce(Caller):
             pipe.rpush(self.keys.wake, "1")
             pipe.execute()
 
+    def set_weight(self, tenant: str, weight: float) -> None:
+        """The share of a tenant where others wait too; 1 if nobody says otherwise."""
+        self.client.hset(self.keys.weights, tenant, round(weight * 1000))
+
+    def set_shortage_mode(self, executor: str, mode: str | None) -> None:
+        """What its jobs do where a resource is short and says nothing itself; None = as the settings say."""
+        key = self.keys.executor(executor)
+        if mode is None:
+            self.client.hdel(key, "on_shortage")
+        else:
+            self.client.hset(key, "on_shortage", str(mode))
+
     def capacity(self) -> list[ExecutorView]:
         return sorted(
             (

@@ -18,6 +18,7 @@ from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
 from marie_celery.worker.current import CurrentJob, as_current
+from marie_celery.worker.environment import items_in_environment
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -60,7 +61,7 @@ class Attempt:
 
     def _call(self, started: Started) -> tuple[Any, str]:
         args, kwargs = self._arguments(started)
-        with as_current(self._describe(started, args, kwargs)):
+        with as_current(self._describe(started, args, kwargs)), items_in_environment(started.items):
             value = self.task.function(*args, **kwargs)
         text = encode_result(value, self.task.signature_of_function)
         most = self.store.settings.max_result_bytes
@@ -96,6 +97,7 @@ class Attempt:
             worker=self.worker,
             args=args,
             kwargs=kwargs,
+            items=started.items,
         )
 
     def _is_final(self, error: Exception) -> bool:

@@ -26,6 +26,8 @@ class CurrentJob:
     worker: str
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Resource → the items that are this job's as long as it runs."""
 
 
 _current: ContextVar[CurrentJob | None] = ContextVar("marie_job", default=None)

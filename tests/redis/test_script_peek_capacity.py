@@ -24,7 +24,7 @@ from tests.redis.redis_runs import (
     submit,
 )
 
-NOTHING_DUE = {"promoter": -1, "reranker": -1, "watcher": -1, "advancer": -1, "alerter": -1, "cron": -1}
+NOTHING_DUE = {"promoter": -1, "reranker": -1, "watcher": -1, "advancer": -1, "alerter": -1, "cron": -1, "supplier": -1}
 
 
 def candidates(store: Store, look_ahead: int = 10, most: int = 10) -> list[str]:
@@ -150,6 +150,7 @@ def test_peek_tells_when_each_duty_is_due(store: Store) -> None:
         "advancer": -1,
         "alerter": -1,
         "cron": -1,
+        "supplier": -1,
     }
     store.now_ms = NOW + 500_000
     store.watch()
@@ -160,6 +161,7 @@ def test_peek_tells_when_each_duty_is_due(store: Store) -> None:
         "advancer": 0,
         "alerter": 0,
         "cron": -1,
+        "supplier": -1,
     }
 
 

@@ -1,6 +1,13 @@
 -- One consistent look at all executors.
 -- Returns { { executor, capacity, target or '', ready, { holder, worker … }, { worker, slots … } } … }.
 -- @include slots
+-- @include tenants
+
+local function ready_for(executor)
+  local ready = 0
+  for _, lane in ipairs(lanes_of(executor)) do ready = ready + jobs_on_offer(lane) end
+  return ready
+end
 
 local answer = {}
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
@@ -13,7 +20,7 @@ for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
     executor,
     capacity_of(executor),
     redis.call('HGET', executor_key(executor), 'target') or '',
-    redis.call('ZCARD', ready_key(executor)) + redis.call('ZCARD', new_key(executor)),
+    ready_for(executor),
     holders,
     redis.call('HGETALL', executor_key(executor) .. ':workers'),
   }

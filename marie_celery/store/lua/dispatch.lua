@@ -1,9 +1,9 @@
--- Books a slot for each job, in the order given, and hands its message to the broker in the same step.
+-- Books a slot and the resources for each job, in the order given, and hands its message to the broker in the same step.
 --   ARGV[3]  milliseconds of the dispatch lease
 --   ARGV[4]  limit over all executors together, 0 = none
 --   then     n, n × (queue key, template)              messages, rendered but for what differs per job
 --   then     n, n × (job, number of its template)      0 = the caller publishes the message itself
--- Returns { n × { code, token } } with code OK | NOT_READY | FULL | DAG_LIMIT.
+-- Returns { n × { code, token } } with code OK | NOT_READY | FULL | DAG_LIMIT | SHORT | EXHAUSTED.
 -- Events: job ready → dispatched; run created → active with its first job.
 -- @include book
 -- @include message

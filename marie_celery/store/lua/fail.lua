@@ -8,7 +8,6 @@
 -- Returns { OK, new state } | { STALE }.
 -- Events: job active | dispatched → retry | ready | failed; skips of its children; the end of the run.
 -- @include retry
--- @include slots
 -- @generate codes
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]

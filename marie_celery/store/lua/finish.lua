@@ -6,7 +6,6 @@
 -- of the same executor can be given to this worker.
 -- Events: job active → completed | skipped; created → ready | skipped for its children; the end of the run.
 -- @include settle
--- @include slots
 -- @include estimate
 -- @generate codes
 

@@ -4,7 +4,6 @@
 -- Returns { jobs handed back }.
 -- Events: job active → ready.
 -- @include settle
--- @include slots
 
 local worker = ARGV[3]
 local returned = 0
@@ -12,7 +11,7 @@ local running = redis.call('HGETALL', worker_key(worker) .. ':jobs')
 for i = 1, #running, 2 do
   local id, token = string.match(running[i], '^(.+)%.(%d+)$')
   local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor')
-  if job[3] then redis.call('ZREM', slots_key(job[3]), running[i]) end
+  if job[3] then free_slot(job[3], worker, running[i]) end
   if job[1] == 'active' and job[2] == token then
     make_ready(id, 'active', 'handed_back')
     returned = returned + 1

@@ -1,8 +1,9 @@
 -- What could be dispatched now: per executor with room, its best jobs by rank, those of runs that have begun and those
--- of new runs apart, so that neither hides the other.
+-- of new runs apart, so that neither hides the other. Where tenants share an executor, each has a row of its own.
 --   ARGV[3]  how many beyond the room   ARGV[4]  how many per executor and kind at most
 -- Returns { now, planner, ms until the next retry, re-rank and SLA (-1 = none), pieces of left work, untold alerts,
--- ms until the next slot of a schedule, { executor, room, waiting, credit, { job, n × value … } … } … }, the values in the order of Candidate in records.py.
+-- ms until the next slot of a schedule, ms until the next look at what is short, { executor, room, waiting, credit,
+-- { job, n × value … } …, tenant, its virtual time, its weight } … }, the values in the order of Candidate in records.py.
 -- @include ready
 -- @include slots
 
@@ -26,29 +27,43 @@ end
 -- Right after a swap of planners part of the line stands aside: choosing from the rest would be choosing blindly. It
 -- takes a moment; only a very long line is not waited for.
 local WAITED_FOR = 20000
-local function is_being_ranked(executor)
-  local aside = redis.call('ZCARD', P .. 'stale:ready:' .. executor) + redis.call('ZCARD', P .. 'stale:new:' .. executor)
+local function is_being_ranked(lane)
+  local aside = redis.call('ZCARD', P .. 'stale:ready:' .. lane) + redis.call('ZCARD', P .. 'stale:new:' .. lane)
   return aside > 0 and aside <= WAITED_FOR
 end
 
-local answer = { NOW, planner().name, until_next('delayed'), until_next('rerank'), until_next('sla'),
-  redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next') }
-for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
-  local waiting = redis.call('ZCARD', ready_key(executor)) + redis.call('ZCARD', new_key(executor))
-  local room = room_of(executor)
+local function best_of(lane, room)
   local jobs = {}
-  if waiting > 0 and room > 0 and not is_being_ranked(executor) then
-    local last = math.min(room + tonumber(ARGV[3]), tonumber(ARGV[4])) - 1
-    for _, id in ipairs(redis.call('ZRANGE', ready_key(executor), 0, last)) do
+  local last = math.min(room + tonumber(ARGV[3]), tonumber(ARGV[4])) - 1
+  for _, id in ipairs(redis.call('ZRANGE', ready_key(lane), 0, last)) do
+    jobs[#jobs + 1] = describe(id)
+  end
+  if new_may_begin then
+    for _, id in ipairs(redis.call('ZRANGE', new_key(lane), 0, last)) do
       jobs[#jobs + 1] = describe(id)
     end
-    if new_may_begin then
-      for _, id in ipairs(redis.call('ZRANGE', new_key(executor), 0, last)) do
-        jobs[#jobs + 1] = describe(id)
-      end
-    end
   end
-  local credit = tonumber(redis.call('HGET', executor_key(executor), 'credit') or 0)
-  answer[#answer + 1] = { executor, room, waiting, credit, jobs }
+  return jobs
+end
+
+local function row_of(executor, room, tenant, virtual)
+  local name = tenant ~= NOBODY and tenant or nil
+  local lane = lane_of(executor, name)
+  local waiting = jobs_on_offer(lane)
+  local jobs = waiting > 0 and room > 0 and not is_being_ranked(lane) and best_of(lane, room) or {}
+  local credit = tonumber(redis.call('HGET', executor_key(executor), credit_of(name)) or 0)
+  return { executor, room, waiting, credit, jobs, name or '', tonumber(virtual), weight_of(tenant) }
+end
+
+local answer = { NOW, planner().name, until_next('delayed'), until_next('rerank'), until_next('sla'),
+  redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next'), until_next('supply') }
+for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
+  local room = room_of(executor)
+  local sharing = is_shared(executor) and room > 0
+    and redis.call('ZRANGE', tenants_key(executor), 0, room + tonumber(ARGV[3]) - 1, 'WITHSCORES') or {}
+  if #sharing == 0 then sharing = { NOBODY, '0' } end
+  for i = 1, #sharing, 2 do
+    answer[#answer + 1] = row_of(executor, room, sharing[i], sharing[i + 1])
+  end
 end
 return answer

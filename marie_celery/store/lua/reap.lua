@@ -6,7 +6,6 @@
 -- Returns { workers dropped, attempts lost, attempts sent again, submissions abandoned }.
 -- Events: job dispatched → ready; active → ready | failed.
 -- @include retry
--- @include slots
 
 local limit = ARGV[4]
 local dropped, lost, resent, abandoned = 0, 0, 0, 0

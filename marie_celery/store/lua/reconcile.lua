@@ -3,7 +3,6 @@
 --   ARGV[3]  run   ARGV[4]  first job number   ARGV[5]  milliseconds of the dispatch lease
 -- Returns { next number or -1, { job, what was wrong … } }.
 -- @include settle
--- @include slots
 
 local run, from = ARGV[3], tonumber(ARGV[4])
 local jobs = tonumber(redis.call('HGET', run_key(run), 'jobs') or 0)
@@ -14,18 +13,27 @@ local function heal(id, what)
   count('reconciled')
 end
 
-local function places(id, executor)
+local function stands_in_line(id)
+  local text = redis.call('HGET', job_key(id), 'short')
+  for _, line in ipairs(text and cjson.decode(text) or {}) do
+    if not redis.call('ZSCORE', short_key(line), id) then return false end
+  end
+  return text
+end
+
+local function places(id, lane)
   local found = 0
   for _, name in ipairs({ 'ready:', 'new:', 'stale:ready:', 'stale:new:' }) do
-    if redis.call('ZSCORE', P .. name .. executor, id) then found = found + 1 end
+    if redis.call('ZSCORE', P .. name .. lane, id) then found = found + 1 end
   end
+  if stands_in_line(id) then found = found + 1 end
   return found
 end
 
 local CHECK = {
   ready = function(id, job)
-    if places(id, job[2]) ~= 1 then
-      for _ = 1, 4 do leave_ready(id, job[2]) end
+    if places(id, lane_of(job[2], job[5])) ~= 1 then
+      for _ = 1, 5 do leave_ready(id, job[2], job[5]) end
       put_in_place(id)
       heal(id, 'ready without a place')
     end
@@ -60,7 +68,7 @@ end
 local last = math.min(jobs, from + BUDGET) - 1
 for number = from, last do
   local id = job_id(run, number)
-  local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'token', 'due')
+  local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'token', 'due', 'tenant')
   if CHECK[job[1]] then CHECK[job[1]](id, job) end
 end
 settle()

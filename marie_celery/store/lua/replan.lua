@@ -27,5 +27,9 @@ local waiting = 0
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
   waiting = waiting + set_aside(executor)
 end
+for _, line in ipairs(redis.call('ZRANGE', P .. 'supply', 0, -1)) do
+  waiting = waiting + redis.call('ZCARD', short_key(line))
+  redis.call('RPUSH', P .. 'advance', 'short ' .. line .. ' - 0')
+end
 wake()
 return { waiting }

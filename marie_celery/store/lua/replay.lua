@@ -3,17 +3,22 @@
 --   ARGV[3]  run   ARGV[4]  '1' if this is the last call   ARGV[5]  jobs in all   ARGV[6]  by whom
 --   ARGV[7]  number of this replay among the run's, so that two cannot mix
 --   then     instructions as in include/again.lua
--- Returns { OK } | { UNKNOWN } | { NOT_READY, state } if it has not ended | { GONE } if another replay came first.
+-- Returns { OK } | { UNKNOWN } | { NOT_READY, state } if it has not ended | { GONE } if another replay came first |
+-- { WAITING, run } if another run has to end before this one may be under way.
 -- Events: run <state> → active; job … → created, ready.
 -- @include again
 -- @generate codes
 
 local run, last = ARGV[3], ARGV[4] == '1'
 local key = run_key(run)
-local found = redis.call('HMGET', key, 'state', 'ended_at', 'started_at', 'replays', 'soft', 'hard')
+local found = redis.call('HMGET', key, 'state', 'ended_at', 'started_at', 'replays', 'soft', 'hard',
+  'highlander')
 if not found[1] or found[1] == 'staging' then return { UNKNOWN } end
 if not found[2] then return { NOT_READY, found[1] } end
 if (found[4] or '0') ~= ARGV[7] then return { GONE } end
+
+local running = found[7] and redis.call('HGET', field_of(found[7]), 'running')
+if running then return { WAITING, running } end
 
 local list = key .. ':replay'
 for i = 8, #ARGV do redis.call('RPUSH', list, ARGV[i]) end
@@ -32,7 +37,10 @@ redis.call('HSET', key, 'state', state, 'left', ARGV[5])
 redis.call('HINCRBY', key, 'replays', 1)
 redis.call('DEL', key .. ':done')
 redis.call('ZREM', P .. 'ended', run)
-if found[3] then redis.call('ZADD', P .. 'active', found[3], run) end
+if found[3] then
+  redis.call('ZADD', P .. 'active', found[3], run)
+  if found[7] then take_the_field(found[7], run) end
+end
 -- Whoever replays knows that what has passed has passed: only an SLA to come can still be missed.
 local function to_come(moment)
   moment = tonumber(moment)

@@ -2,10 +2,9 @@
 --   ARGV[3]  job   ARGV[4]  token   ARGV[5]  worker   ARGV[6]  id of the Celery message
 --   ARGV[7]  milliseconds of the run lease
 -- Returns { OK, inputs, policy, { field, value … } of the job, { number, result … } of what the inputs refer to,
--- { field, value … } of the run } | { STALE }.
+-- { field, value … } of the run, what is booked for it: { resource, items } … as JSON, or '' } | { STALE }.
 -- Events: job dispatched → active.
--- @include transition
--- @include slots
+-- @include supply
 -- @include ranges
 -- @generate codes
 
@@ -55,4 +54,5 @@ return {
   redis.call('HGETALL', key),
   results,
   { 'dag', redis.call('HGET', run, 'dag') },
+  redis.call('HGET', P .. 'bookings', attempt) or '',
 }

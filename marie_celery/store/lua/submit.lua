@@ -8,13 +8,14 @@
 --   then     n, n × (number, policy as JSON)           (first call only, else 0)
 --   then     n, n × executor name                      (first call only, else 0)
 --   then     first job number, n, n × (inputs, m, m × (field, value))
--- Returns { OK, run } | { DUPLICATE, run that has the key } | { GONE, run }.
+--   ARGV[8]  the name under which only one run may wait, '' = none
+-- Returns { OK, run } | { DUPLICATE, run that has the key } | { WAITING, run that waits already } | { GONE, run }.
 -- Events: run '' → created at the flip, job created → ready for its roots.
 -- @include settle
 -- @include cancel
 -- @generate codes
 
-local at = 8
+local at = 9
 local function take()
   at = at + 1
   return ARGV[at - 1]
@@ -62,14 +63,17 @@ local function refused()
 end
 
 local run = ARGV[3]
-if refused() then
+local function refuse(code, other)
   if run ~= '' then
     redis.call('ZREM', P .. 'staging', run)
     redis.call('RPUSH', P .. 'advance', 'delete ' .. run .. ' - 0')
     wake()
   end
-  return { DUPLICATE, holder }
+  return { code, other }
 end
+if refused() then return refuse(DUPLICATE, holder) end
+local waiting = ARGV[8] ~= '' and who_waits(ARGV[8])
+if waiting then return refuse(WAITING, waiting) end
 if run == '' then
   run = mint()
   local key = run_key(run)
@@ -119,6 +123,7 @@ if user_key ~= '' then
 end
 redis.call('HSET', key, 'state', 'created', 'left', int(number), 'created', int(number))
 redis.call('ZADD', P .. 'runs', int(NOW), run)
+if ARGV[8] ~= '' then redis.call('HSET', field_of(ARGV[8]), 'waiting', run) end
 event('run', run, '', 'created')
 settling[1] = { 'roots', run, '-', 0 }
 settle()

@@ -5,6 +5,7 @@
 -- the other line } }, { n × executor }, { n × value } of the cluster }, the values in the order of why/snapshot.py.
 -- @include rank
 -- @include slots
+-- @include tenants
 
 local run, most = ARGV[3], tonumber(ARGV[4])
 
@@ -22,12 +23,12 @@ end
 
 local OTHER = { ready = 'new', new = 'ready' }
 
-local function place_of(id, executor)
+local function place_of(id, lane)
   for _, line in ipairs({ 'ready', 'new', 'stale:ready', 'stale:new' }) do
-    local key = P .. line .. ':' .. executor
+    local key = P .. line .. ':' .. lane
     local score = redis.call('ZSCORE', key, id)
     if score then
-      local other = OTHER[line] and before(P .. OTHER[line] .. ':' .. executor, tonumber(score), id) or 0
+      local other = OTHER[line] and before(P .. OTHER[line] .. ':' .. lane, tonumber(score), id) or 0
       return line, score, redis.call('ZRANK', key, id), other
     end
   end
@@ -38,13 +39,13 @@ local wanted, seen = {}, {}
 local function describe(id)
   local fields = redis.call('HGETALL', job_key(id))
   if #fields == 0 then return { id, fields, '', '', '0', 0, 0 } end
-  local executor = redis.call('HGET', job_key(id), 'executor')
+  local executor, tenant = unpack(redis.call('HMGET', job_key(id), 'executor', 'tenant'), 1, 2)
   if not seen[executor] then
     seen[executor] = true
     wanted[#wanted + 1] = executor
   end
   local error_text = redis.call('HGET', run_key(run) .. ':errors', number_of(id)) or ''
-  return { id, fields, error_text, place_of(id, executor) }
+  return { id, fields, error_text, place_of(id, lane_of(executor, tenant)) }
 end
 
 local function first_in(key)

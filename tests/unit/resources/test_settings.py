@@ -13,6 +13,7 @@ from marie_celery.resources import (
     ResourceName,
     ResourceSettings,
     difference,
+    merge_wishes,
     needs_of,
 )
 
@@ -83,22 +84,22 @@ MANAGERS = resources(
 
 class TestWhatAJobTakes:
     def test_the_hard_default_of_a_manager_of_its_executor(self) -> None:
-        assert needs_of(MANAGERS, "ocr") == {"threads": Request(1)}
-        assert needs_of(MANAGERS, "mail") == {}
+        assert needs_of(MANAGERS, "ocr", {}) == {"threads": Request(1)}
+        assert needs_of(MANAGERS, "mail", {}) == {}
 
     def test_the_managers_configuration_is_above_the_hard_default(self) -> None:
         assert needs_of(MANAGERS, "mail", {"memory": None}) == {"memory": Request(3)}
 
     def test_the_task_is_above_that_and_the_job_above_all(self) -> None:
         assert needs_of(MANAGERS, "mail", {"memory": 5}) == {"memory": Request(5)}
-        assert needs_of(MANAGERS, "mail", {"memory": 5}, {"memory": 7}) == {"memory": Request(7)}
+        assert needs_of(MANAGERS, "mail", merge_wishes({"memory": 5}, {"memory": 7})) == {"memory": Request(7)}
 
     def test_a_manager_that_it_takes_nothing_of_is_not_asked(self) -> None:
-        assert needs_of(MANAGERS, "ocr", {"threads": 1, "gpu": None}, {"threads": 0}) == {}
+        assert needs_of(MANAGERS, "ocr", merge_wishes({"threads": 1, "gpu": None}, {"threads": 0})) == {}
 
     def test_key_and_amount_are_settled_each_by_itself(self) -> None:
         task = {"customer": {"amount": 2, "key": "nobody"}}
-        assert needs_of(MANAGERS, "mail", task, {"customer": "acme"}) == {"customer": Request(2, "acme")}
+        assert needs_of(MANAGERS, "mail", merge_wishes(task, {"customer": "acme"})) == {"customer": Request(2, "acme")}
 
     def test_an_unknown_name_is_refused_with_a_hint(self) -> None:
         with pytest.raises(ConfigError, match=r"no resource 'gpus' \(did you mean 'gpu'\?\)"):

@@ -5,10 +5,10 @@ local STOPPABLE = { created = true, ready = true, dispatched = true, active = tr
 
 -- to: cancelled, or expired by an SLA.
 local function stop_job(id, to, why, by)
-  local job = redis.call('HMGET', job_key(id), 'state', 'executor')
+  local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'tenant')
   if not STOPPABLE[job[1]] then return false end
   if job[1] == 'ready' then
-    leave_ready(id, job[2])
+    leave_ready(id, job[2], job[3])
   elseif job[1] == 'retry' then
     redis.call('ZREM', P .. 'delayed', id)
   elseif job[1] == 'held' then

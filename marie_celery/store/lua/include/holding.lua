@@ -2,10 +2,9 @@
 -- What operators hold back and let go.
 -- Something about holding it back has changed.
 local function reconsider(id)
-  local state, executor = unpack(redis.call('HMGET', job_key(id), 'state', 'executor'), 1, 2)
+  local state = redis.call('HGET', job_key(id), 'state')
   if state == 'ready' then
-    leave_ready(id, executor)
-    put_in_place(id)
+    rank_again(id)
   elseif state == 'held' and not facts_of(id).held then
     redis.call('ZREM', P .. 'held', id)
     make_ready(id, 'held')

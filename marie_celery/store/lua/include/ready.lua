@@ -1,13 +1,21 @@
 -- @include transition
 -- @include place
+-- @include resources
+-- @include tenants
 -- Ready jobs: `ready:<executor>` has those of runs that have begun, `new:<executor>` those of runs that have not, so
--- that neither hides the other. `rerank` knows when a place will be wrong by time alone. What an operator holds back
--- goes from ready to held in the same step.
+-- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
+-- needs none of it. `rerank` knows when a place will be wrong by time alone. What an operator holds back goes from ready
+-- to held in the same step.
 local runs_seen = {}
 local function times_of(run)
   if not runs_seen[run] then
-    local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused')
-    runs_seen[run] = { submitted = tonumber(found[1] or 0), activated = tonumber(found[2]), paused = found[3] }
+    local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused', 'highlander')
+    runs_seen[run] = {
+      submitted = tonumber(found[1] or 0),
+      activated = tonumber(found[2]),
+      paused = found[3],
+      highlander = found[4],
+    }
   end
   return runs_seen[run]
 end
@@ -34,7 +42,7 @@ end
 -- What decides the place of a job, as rank() wants it; the executor beside it.
 local function facts_of(id)
   local found = redis.call('HMGET', job_key(id), 'executor', 'level', 'priority', 'soft', 'hard', 'estimate', 'path',
-    'at', 'task', 'hold')
+    'at', 'task', 'hold', 'needs', 'tenant')
   local times = times_of(run_of(id))
   return {
     level = tonumber(found[2]),
@@ -46,15 +54,70 @@ local function facts_of(id)
     ready = tonumber(found[8]),
     submitted = times.submitted,
     activated = times.activated,
+    tenant = found[12],
+    needs = found[11] and cjson.decode(found[11]) or {},
+    highlander = not times.activated and times.highlander,
     held = (found[10] and 'held') or (times.paused and 'run_paused') or (is_held_task(found[9]) and 'task_held'),
   }, found[1]
 end
 
-local function leave_ready(id, executor)
+-- What stands in the way of a ready job beside a slot.
+local function obstacles(id, executor, job, score, promised)
+  local found = refusals(id, executor, job.needs, score, promised)
+  if job.highlander then
+    local running = redis.call('HGET', P .. 'highlander:' .. job.highlander, 'running')
+    if running and running ~= run_of(id) then found[#found + 1] = { '@' .. job.highlander, 'exhausted' } end
+  end
+  return found
+end
+
+-- Also without a release somebody looks at a line once in a while.
+local LOOK_AGAIN_MS = 5000
+
+-- From when on somebody could have had more of a rate.
+local function note_due(name, moment)
+  local before = tonumber(redis.call('HGET', resource_key(name), 'due') or 0)
+  if before > NOW then moment = math.min(before, moment) end
+  fill_bucket(name, bucket_of(name), 0)
+  redis.call('HSET', resource_key(name), 'due', int(moment))
+end
+
+local function lines_of(refused)
+  local lines = {}
+  for i, refusal in ipairs(refused) do lines[i] = refusal[1] end
+  return cjson.encode(lines)
+end
+
+local function park(id, score, refused)
+  for _, refusal in ipairs(refused) do
+    local line, moment = refusal[1], refusal[3]
+    redis.call('ZADD', short_key(line), int(score), id)
+    redis.call('ZADD', P .. 'supply', 'LT', int(moment or NOW + LOOK_AGAIN_MS), line)
+    if moment then note_due(line, moment) end
+  end
+  redis.call('HSET', job_key(id), 'short', lines_of(refused))
+end
+
+-- Whoever stood behind it in a line may be first now.
+local function leave_lines(id)
+  local text = redis.call('HGET', job_key(id), 'short')
+  if not text then return end
+  redis.call('HDEL', job_key(id), 'short')
+  for _, line in ipairs(cjson.decode(text)) do
+    redis.call('ZREM', short_key(line), id)
+    if redis.call('EXISTS', short_key(line)) == 1 then redis.call('ZADD', P .. 'supply', 'LT', int(NOW), line) end
+  end
+end
+
+local function leave_ready(id, executor, tenant)
   redis.call('ZREM', P .. 'rerank', id)
   for _, name in ipairs({ 'ready:', 'new:', 'stale:ready:', 'stale:new:' }) do
-    if redis.call('ZREM', P .. name .. executor, id) == 1 then return end
+    if redis.call('ZREM', P .. name .. lane_of(executor, tenant), id) == 1 then
+      off_offer(executor, tenant)
+      return
+    end
   end
+  leave_lines(id)
 end
 
 local function put_in_place(id)
@@ -66,7 +129,13 @@ local function put_in_place(id)
     return job, executor
   end
   local score, change = rank(job)
-  redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. executor, int(score), id)
+  local refused = planner().parks == 1 and obstacles(id, executor, job, score) or {}
+  if #refused > 0 then
+    park(id, score, refused)
+  else
+    redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. lane_of(executor, job.tenant), int(score), id)
+    on_offer(executor, job.tenant)
+  end
   if change then
     redis.call('ZADD', P .. 'rerank', int(change), id)
   else
@@ -83,7 +152,7 @@ end
 
 -- A ready job whose facts have changed.
 local function rank_again(id)
-  local executor = redis.call('HGET', job_key(id), 'executor')
-  leave_ready(id, executor)
+  local found = redis.call('HMGET', job_key(id), 'executor', 'tenant')
+  leave_ready(id, found[1], found[2])
   return put_in_place(id)
 end

@@ -1,4 +1,5 @@
--- @include ready
+-- @include supply
+-- @include highlander
 -- @include ranges
 -- @include join
 -- What follows from the end of a job: its children are counted down and become ready or skipped, these ends
@@ -17,6 +18,7 @@ local function end_run(run, key)
   redis.call('RPUSH', key .. ':done', outcome)
   redis.call('ZREM', P .. 'active', run)
   redis.call('ZADD', P .. 'ended', int(NOW), run)
+  leave_the_field(run)
   event('run', run, found[5], outcome, found[1] or '')
 end
 

@@ -10,13 +10,6 @@ local function room_of(executor)
   return capacity_of(executor) - redis.call('ZCARD', slots_key(executor))
 end
 
-local function free_slot(executor, worker, attempt)
-  redis.call('ZREM', slots_key(executor), attempt)
-  if worker and worker ~= '' then
-    redis.call('HDEL', worker_key(worker) .. ':jobs', attempt)
-  end
-end
-
 local function report_slots(executor, worker, slots)
   local key = executor_key(executor)
   if slots then

@@ -14,6 +14,17 @@ local function sweep_stale(item)
   wake()
 end
 
+-- All that stand in a line find their place anew.
+local function sweep_short(item)
+  local ids = redis.call('ZRANGE', short_key(item[2]), 0, BUDGET - 1)
+  for _, id in ipairs(ids) do
+    leave_lines(id)
+    put_in_place(id)
+  end
+  if #ids == BUDGET then redis.call('LPUSH', P .. 'advance', table.concat(item, ' ')) end
+  wake()
+end
+
 local function delete_run(item)
   local run = item[2]
   local key = run_key(run)
@@ -39,6 +50,7 @@ local SWEEPS = {
   fail_fast = fail_fast,
   delete = delete_run,
   stale = sweep_stale,
+  short = sweep_short,
   fields = sweep_fields,
   reconsider = sweep_reconsider,
   held = sweep_held,

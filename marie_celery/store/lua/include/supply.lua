@@ -1,0 +1,69 @@
+-- @include ready
+-- @include slots
+-- What becomes of a slot and of resources that are given back.
+local AT_ONCE = 100
+
+local function look_again_at(line, left_some)
+  local head = redis.call('ZRANGE', short_key(line), 0, 0)[1]
+  if not head then
+    redis.call('ZREM', P .. 'supply', line)
+    return
+  end
+  local moment = left_some and NOW or NOW + LOOK_AGAIN_MS
+  for _, need in ipairs(facts_of(head).needs) do
+    local enough = need[1] == line and enough_at(line, need[2])
+    if enough then
+      note_due(line, enough)
+      moment = math.min(moment, enough)
+    end
+  end
+  redis.call('ZADD', P .. 'supply', int(moment), line)
+end
+
+-- Is nobody to pass the first in this line?
+local function is_in_order(line, executor)
+  local name = string.match(line, '^([^@/]+)')
+  return not name or shortage_mode(name, executor) == 'hold'
+end
+
+-- Lets those go who stand in a line and now find what they need, the best first.
+local function supply(line)
+  local promised, offered = {}, redis.call('ZRANGE', short_key(line), 0, AT_ONCE - 1, 'WITHSCORES')
+  local went = 0
+  for i = 1, #offered, 2 do
+    local id = offered[i]
+    local job, executor = facts_of(id)
+    if #obstacles(id, executor, job, tonumber(offered[i + 1]), promised) == 0 then
+      for _, need in ipairs(job.needs) do
+        local of_need = line_of(need[1], need[3])
+        promised[of_need] = (promised[of_need] or 0) + need[2]
+      end
+      leave_lines(id)
+      put_in_place(id)
+      wake()
+      went = went + 1
+    elseif is_in_order(line, executor) then
+      break
+    end
+  end
+  look_again_at(line, went == AT_ONCE)
+end
+
+local function release_resources(attempt)
+  local text = redis.call('HGET', P .. 'bookings', attempt)
+  if not text then return end
+  redis.call('HDEL', P .. 'bookings', attempt)
+  for _, booked in ipairs(cjson.decode(text)) do
+    local line = give_back(booked[1], attempt)
+    if line then supply(line) end
+  end
+end
+
+local function free_slot(executor, worker, attempt)
+  redis.call('ZREM', slots_key(executor), attempt)
+  if worker and worker ~= '' then
+    redis.call('HDEL', worker_key(worker) .. ':jobs', attempt)
+  end
+  release_resources(attempt)
+  settle_charge(executor, attempt)
+end

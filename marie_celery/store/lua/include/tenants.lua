@@ -1,0 +1,91 @@
+-- @include base
+-- Fair shares of an executor's slot time. Jobs of a tenant stand in lanes of their own, <executor>@<tenant>; the tenant
+-- whose virtual time is lowest is next, and what its jobs cost is added to it, divided by its weight. Mirrors
+-- planning/tenants.py.
+--   tenants:<executor>   tenants with jobs on offer, by virtual time; '-' are those who name none
+--   shares:<executor>    tenant → virtual time; '*' has the time of the last choice, below which nobody falls
+--   charges:<executor>   attempt → what was added for it: tenant, milliseconds, since when
+local NOBODY = '-'
+local GUESSED_MS = 1000
+
+local function lane_of(executor, tenant) return tenant and executor .. '@' .. tenant or executor end
+local function tenants_key(executor) return P .. 'tenants:' .. executor end
+local function shares_key(executor) return P .. 'shares:' .. executor end
+
+-- Each lane saves up choices for new runs by itself.
+local function credit_of(tenant) return tenant and 'credit@' .. tenant or 'credit' end
+
+-- Has anybody ever named a tenant here?
+local shared = {}
+local function is_shared(executor)
+  if shared[executor] == nil then shared[executor] = redis.call('EXISTS', shares_key(executor)) == 1 end
+  return shared[executor]
+end
+
+local function lanes_of(executor)
+  local lanes = { executor }
+  for _, tenant in ipairs(is_shared(executor) and redis.call('ZRANGE', tenants_key(executor), 0, -1) or {}) do
+    if tenant ~= NOBODY then lanes[#lanes + 1] = lane_of(executor, tenant) end
+  end
+  return lanes
+end
+
+local function jobs_on_offer(lane)
+  return redis.call('ZCARD', ready_key(lane)) + redis.call('ZCARD', new_key(lane))
+end
+
+-- Who comes back after a while has saved nothing up.
+local function virtual_time(executor, tenant)
+  local found = redis.call('HMGET', shares_key(executor), tenant, '*')
+  return math.max(tonumber(found[1] or 0), tonumber(found[2] or 0))
+end
+
+local function weight_of(tenant)
+  return tonumber(redis.call('HGET', P .. 'weights', tenant) or 1000)
+end
+
+local function join_tenants(executor, tenant)
+  if not redis.call('ZSCORE', tenants_key(executor), tenant) then
+    redis.call('ZADD', tenants_key(executor), int(virtual_time(executor, tenant)), tenant)
+  end
+end
+
+local function on_offer(executor, tenant)
+  if tenant and not is_shared(executor) then
+    redis.call('HSET', shares_key(executor), '*', '0')
+    shared[executor] = true
+    if jobs_on_offer(executor) > 0 then join_tenants(executor, NOBODY) end
+  end
+  if is_shared(executor) then join_tenants(executor, tenant or NOBODY) end
+end
+
+local function off_offer(executor, tenant)
+  if is_shared(executor) and jobs_on_offer(lane_of(executor, tenant)) == 0 then
+    redis.call('ZREM', tenants_key(executor), tenant or NOBODY)
+  end
+end
+
+local function add_to(executor, tenant, from, ms)
+  local virtual = int(math.max(0, from + ms * 1000 / weight_of(tenant)))
+  redis.call('HSET', shares_key(executor), tenant, virtual)
+  redis.call('ZADD', tenants_key(executor), 'XX', virtual, tenant)
+end
+
+local function charge(executor, tenant, attempt, ms)
+  if not is_shared(executor) then return end
+  tenant = tenant or NOBODY
+  ms = ms or GUESSED_MS
+  local now = virtual_time(executor, tenant)
+  redis.call('HSET', shares_key(executor), '*', int(now))
+  redis.call('HSET', P .. 'charges:' .. executor, attempt, tenant .. ' ' .. int(ms) .. ' ' .. int(NOW))
+  add_to(executor, tenant, now, ms)
+end
+
+-- It took longer or less long than was guessed.
+local function settle_charge(executor, attempt)
+  local text = is_shared(executor) and redis.call('HGET', P .. 'charges:' .. executor, attempt)
+  if not text then return end
+  redis.call('HDEL', P .. 'charges:' .. executor, attempt)
+  local tenant, ms, since = string.match(text, '^(.+) (%d+) (%d+)$')
+  add_to(executor, tenant, tonumber(redis.call('HGET', shares_key(executor), tenant) or 0), NOW - since - ms)
+end
