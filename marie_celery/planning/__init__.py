@@ -10,10 +10,12 @@ from marie_celery.planning.registry import PLANNERS, planner
 from marie_celery.planning.settings import LevelMode, PlanningSettings
 from marie_celery.planning.sjfs import SJFSExecutionPlanner
 from marie_celery.planning.slack import SlackExecutionPlanner
+from marie_celery.planning.tours import FairToursPlanner
 
 __all__ = [
     "PLANNERS",
     "ExecutionPlanner",
+    "FairToursPlanner",
     "FlatJob",
     "GlobalPriorityExecutionPlanner",
     "HRRNExecutionPlanner",

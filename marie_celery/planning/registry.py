@@ -23,6 +23,7 @@ from marie_celery.planning.planner import ExecutionPlanner, KeyedPlanner
 from marie_celery.planning.settings import PlanningSettings
 from marie_celery.planning.sjfs import SJFSExecutionPlanner
 from marie_celery.planning.slack import SlackExecutionPlanner
+from marie_celery.planning.tours import FairToursPlanner
 
 PLANNERS: dict[str, Callable[[PlanningSettings], ExecutionPlanner]] = {
     "global": lambda settings: GlobalPriorityExecutionPlanner(settings=settings),
@@ -30,6 +31,7 @@ PLANNERS: dict[str, Callable[[PlanningSettings], ExecutionPlanner]] = {
     "slack": SlackExecutionPlanner,
     "hrrn": HRRNExecutionPlanner,
     "sjfs": SJFSExecutionPlanner,
+    "tours": FairToursPlanner,
     "static": lambda settings: KeyedPlanner(("user_priority", "fifo"), settings),
     "fifo": lambda settings: KeyedPlanner(("fifo",), settings),
 }

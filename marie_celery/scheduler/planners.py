@@ -12,6 +12,7 @@ from marie_celery.planning.share import share_in_thousandths
 from marie_celery.scheduler.choice import choose
 from marie_celery.scheduler.policy import check_allowed
 from marie_celery.scheduler.services import Service
+from marie_celery.scheduler.tours import choose_by_tours, look_at_stock
 from marie_celery.scheduler.turns import Due, Plan, Turn
 from marie_celery.store.codes import Code
 from marie_celery.store.records import Outlook
@@ -65,8 +66,9 @@ class Planner(Node):
     inputs = (Port("outlook", Outlook),)
     outputs = (Port("plan", Plan),)
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         super().__init__("planner")
+        self._store = store
         self._settings = settings
         self._share = share_in_thousandths(settings.new_dag_share)
         self._name = ""
@@ -77,10 +79,16 @@ class Planner(Node):
         if outlook.planner != self._name:
             self._name = outlook.planner
             self._planner = self._take(outlook.planner)
-        burst_ms = self._settings.planning.burst_window_ms
-        jobs = choose(self._planner, outlook, self._share, burst_ms)
-        if jobs:
-            self.emit("plan", Plan(jobs, outlook, self._planner.parks))
+        plan = self._plan(outlook)
+        if plan.jobs or plan.skips:
+            self.emit("plan", plan)
+
+    def _plan(self, outlook: Outlook) -> Plan:
+        if outlook.parks:
+            return Plan(choose(self._planner, outlook, self._share, self._settings.planning.burst_window_ms), outlook)
+        stock = look_at_stock(self._store)
+        tours = choose_by_tours(outlook, stock, self._settings.on_shortage, self._settings.max_skips)
+        return Plan(tours.jobs, outlook, tours.skips)
 
     def _take(self, name: str) -> ExecutionPlanner:
         """A name in Redis imports nothing that the settings do not name."""
@@ -98,8 +106,9 @@ class Dispatcher(Service):
 
     inputs = (Port("plan", Plan),)
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, store: Store, transport: Transport) -> None:
         super().__init__("dispatcher")
+        self._store = store
         self._transport = transport
         self._plan: Plan
 
@@ -108,9 +117,11 @@ class Dispatcher(Service):
         self.report(self.turn)
 
     def turn(self) -> Turn:
-        claims = self._transport.send(self._plan.jobs)
+        claims = self._transport.send(self._plan.jobs) if self._plan.jobs else []
+        if self._plan.skips:
+            self._store.note_skips(self._plan.skips)
         sent = sum(claim.code == Code.OK for claim in claims)
         # They have left their place to others, which a next look may find.
-        parked = self._plan.parks and any(claim.code in (Code.SHORT, Code.EXHAUSTED) for claim in claims)
+        parked = self._plan.outlook.parks and any(claim.code in (Code.SHORT, Code.EXHAUSTED) for claim in claims)
         log.debug("dispatched %d of %d", sent, len(claims))
         return Turn(self.name, worked=sent > 0 or parked)

@@ -95,7 +95,7 @@ class SchedulerProcess:
 
     def _build(self, store: Store, transport: Transport, surveyor: Surveyor, herald: Herald) -> None:
         settings, graph = self._marie.settings, self.graph
-        dispatcher = Dispatcher(transport)
+        dispatcher = Dispatcher(store, transport)
         duties: list[Service] = [
             surveyor,
             Timed("promoter", store.promote),
@@ -112,7 +112,7 @@ class SchedulerProcess:
         ]
         graph.register(Inbox(store, settings, self.picture, graph.shutdown))
         graph.register(Agenda([duty.name for duty in duties], self._clock))
-        graph.register(Planner(settings))
+        graph.register(Planner(store, settings))
         graph.register(dispatcher)
         for duty in duties:
             graph.register(duty)

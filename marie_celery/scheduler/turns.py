@@ -33,5 +33,5 @@ class Plan:
 
     jobs: Sequence[Candidate]
     outlook: Outlook
-    parks: bool = True
-    """Whether jobs that are short of a resource stand aside."""
+    skips: Mapping[str, int] = field(default_factory=dict)
+    """Job → how often others have passed it, where the planner counts that."""

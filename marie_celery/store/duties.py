@@ -16,7 +16,7 @@ class Duties(Caller):
     def peek(self, look_ahead: int, most: int) -> Outlook:
         """Per executor: free slots, and the best ready jobs where there are some."""
         answer = self.call("peek", look_ahead, most)
-        now_ms, planner, retry_ms, rank_ms, sla_ms, pieces, alerts, slot_ms, supply_ms, *rooms = answer
+        now_ms, planner, parks, retry_ms, rank_ms, sla_ms, pieces, alerts, slot_ms, supply_ms, *rooms = answer
         return Outlook(
             int(now_ms),
             planner,
@@ -39,9 +39,11 @@ class Duties(Caller):
                     tenant,
                     int(virtual_ms),
                     int(weight),
+                    maybe_int(held_since or None),
                 )
-                for executor, free, waiting, credit, rows, tenant, virtual_ms, weight in rooms
+                for executor, free, waiting, credit, rows, tenant, virtual_ms, weight, held_since in rooms
             ],
+            parks == 1,
         )
 
     def dispatch(self, messages: Sequence[Message], jobs: Sequence[tuple[str, int]]) -> list[Claim]:
@@ -101,7 +103,8 @@ class Duties(Caller):
 
 
 def _candidate(executor: str, row: Sequence[str | int | None]) -> Candidate:
-    job, submitted, activated, task, level, priority, soft, hard, ready_at, estimate, path, hard_limit, soft_limit = row
+    job, submitted, activated, task, level, priority, soft, hard, ready_at, *rest = row
+    estimate, path, hard_limit, soft_limit, needs, skips = rest
     return Candidate(
         job_id=str(job),
         executor=executor,
@@ -117,4 +120,6 @@ def _candidate(executor: str, row: Sequence[str | int | None]) -> Candidate:
         path_ms=maybe_int(path),
         time_limit=float(hard_limit) if hard_limit else None,
         soft_time_limit=float(soft_limit) if soft_limit else None,
+        needs=None if needs is None else str(needs),
+        skips=int(skips or 0),
     )

@@ -49,6 +49,10 @@ class Candidate:
     path_ms: int | None
     time_limit: float | None
     soft_time_limit: float | None
+    needs: str | None = None
+    """[resource, amount, key] … as JSON."""
+    skips: int = 0
+    """How often others have passed it while it was short of something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Room:
     """How much of the executor its tenant has had, divided by its weight."""
     weight: int = 1000
     """In thousandths."""
+    held_ms: int | None = None
+    """Since when a job of this executor waits that an operator holds back; known with planners that do not park."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,8 @@ class Outlook:
     due_ms: Mapping[str, int]
     """Milliseconds until duties have something to do; -1 = not in sight."""
     rooms: Sequence[Room]
+    parks: bool = True
+    """Whether the planner lets jobs stand aside that are short of a resource."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
@@ -76,6 +76,13 @@ class Resourcing(Caller):
         until the next look."""
         looked, next_ms = self.call("supply", most)
         return looked, in_seconds(next_ms)
+
+    def note_skips(self, skips: Mapping[str, int]) -> None:
+        """How often jobs have been passed, where the scheduler counts."""
+        with self.client.pipeline() as pipe:
+            for job, count in skips.items():
+                pipe.hset(self.keys.job(job), "skips", count)
+            pipe.execute()
 
     def _change(self, name: str, step: Callable[[Definition | None], Definition], by: str) -> Definition:
         for _ in range(TRIES):

@@ -1,9 +1,9 @@
 -- What could be dispatched now: per executor with room, its best jobs by rank, those of runs that have begun and those
 -- of new runs apart, so that neither hides the other. Where tenants share an executor, each has a row of its own.
 --   ARGV[3]  how many beyond the room   ARGV[4]  how many per executor and kind at most
--- Returns { now, planner, ms until the next retry, re-rank and SLA (-1 = none), pieces of left work, untold alerts,
+-- Returns { now, planner, whether it parks what is short, ms until the next retry, re-rank and SLA (-1 = none), pieces of left work, untold alerts,
 -- ms until the next slot of a schedule, ms until the next look at what is short, { executor, room, waiting, credit,
--- { job, n × value … } …, tenant, its virtual time, its weight } … }, the values in the order of Candidate in records.py.
+-- { job, n × value … } …, tenant, its virtual time, its weight, since when a held job waits or '' } … }, the values in the order of Candidate in records.py.
 -- @include ready
 -- @include slots
 
@@ -13,10 +13,10 @@ if most_active > 0 then new_may_begin = redis.call('ZCARD', P .. 'active') < mos
 
 local function describe(id)
   local job = redis.call('HMGET', job_key(id), 'task', 'level', 'priority', 'soft', 'hard', 'at',
-    'estimate', 'path', 'time_limit', 'soft_time_limit')
+    'estimate', 'path', 'time_limit', 'soft_time_limit', 'needs', 'skips')
   job[7] = job[7] or learned_runtime(job[1]) or false
   local times = times_of(run_of(id))
-  return { id, times.submitted, times.activated or false, unpack(job, 1, 10) }
+  return { id, times.submitted, times.activated or false, unpack(job, 1, 12) }
 end
 
 local function until_next(key)
@@ -46,16 +46,25 @@ local function best_of(lane, room)
   return jobs
 end
 
+-- What an operator holds back waits too, and with tours that counts for its queue. The first hundred are looked at.
+local held_since = {}
+if planner().parks == 0 then
+  for _, id in ipairs(redis.call('ZRANGE', P .. 'held', 0, 99)) do
+    local found = redis.call('HMGET', job_key(id), 'executor', 'since')
+    if found[2] then held_since[found[1]] = earliest(held_since[found[1]], tonumber(found[2])) end
+  end
+end
+
 local function row_of(executor, room, tenant, virtual)
   local name = tenant ~= NOBODY and tenant or nil
   local lane = lane_of(executor, name)
   local waiting = jobs_on_offer(lane)
   local jobs = waiting > 0 and room > 0 and not is_being_ranked(lane) and best_of(lane, room) or {}
   local credit = tonumber(redis.call('HGET', executor_key(executor), credit_of(name)) or 0)
-  return { executor, room, waiting, credit, jobs, name or '', tonumber(virtual), weight_of(tenant) }
+  return { executor, room, waiting, credit, jobs, name or '', tonumber(virtual), weight_of(tenant), held_since[executor] or '' }
 end
 
-local answer = { NOW, planner().name, until_next('delayed'), until_next('rerank'), until_next('sla'),
+local answer = { NOW, planner().name, planner().parks, until_next('delayed'), until_next('rerank'), until_next('sla'),
   redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next'), until_next('supply') }
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
   local room = room_of(executor)

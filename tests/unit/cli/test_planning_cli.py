@@ -83,7 +83,7 @@ class TestPlanner:
             f"in force  slack, set by {getpass.getuser()}",
             "settings  global (marie planner --reset)",
             "ranks by  latest_start user_priority",
-            "there are global, classic, slack, hrrn, sjfs, static, fifo",
+            "there are global, classic, slack, hrrn, sjfs, tours, static, fifo",
         ]
         answer = json.loads(command(app, "planner", "--json").stdout)
         assert (answer["planner"], answer["by"], answer["settings"]) == ("slack", getpass.getuser(), "global")

@@ -54,7 +54,8 @@ def test_in_the_documented_table_slack_misses_the_fewest_hard_slas_of_every_scen
         cells = re.findall(r"^│ (\w+) +│ +([\d,]+) │", block, re.MULTILINE)
         missed = {name: int(hard.replace(",", "")) for name, hard in cells}
         slack = missed.pop("slack")
-        assert set(missed) == set(PLANNERS) - {"slack"}
+        # `tours` is `static` where no resources are shared.
+        assert set(missed) == set(PLANNERS) - {"slack", "tours"}
         assert slack < min(missed.values())
 
 

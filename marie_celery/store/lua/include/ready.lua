@@ -123,6 +123,7 @@ end
 local function put_in_place(id)
   local job, executor = facts_of(id)
   if job.held then
+    redis.call('HSET', job_key(id), 'since', int(job.ready))
     move(id, 'ready', 'held', job.held)
     redis.call('ZADD', P .. 'held', int(NOW), id)
     redis.call('ZREM', P .. 'rerank', id)
