@@ -2,8 +2,8 @@
 
 Each tenant has a virtual time: the slot time that its jobs have had, divided by its weight. The one whose time is
 lowest is next, and within a tenant the planner decides. So with weights 3 and 1 the slot time goes 3 to 1 as long as
-both have work, and an idle tenant's share goes to the others. The estimate of a job counts when it is chosen; what it
-really took is put right when it ends. `store/lua/include/tenants.lua` does the same sums.
+both have work, and an idle tenant's share goes to the others. While a job is at work its estimate counts; when it has
+ended, what it really took. `store/lua/include/tenants.lua` does the same sums.
 """
 
 from __future__ import annotations

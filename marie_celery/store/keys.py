@@ -252,11 +252,11 @@ class Keys:
         return f"{self.prefix}tenants:{executor}"
 
     def shares(self, executor: str) -> str:
-        """hash: tenant → virtual time; `*` is that of the last choice"""
+        """hash: tenant → virtual time of what has ended, `+tenant` → of what is at work; `*` was chosen last"""
         return f"{self.prefix}shares:{executor}"
 
     def charges(self, executor: str) -> str:
-        """hash: attempt → what its tenant was charged: tenant, milliseconds, since when"""
+        """hash: attempt → what its tenant was charged: tenant, virtual milliseconds, since when"""
         return f"{self.prefix}charges:{executor}"
 
     @property

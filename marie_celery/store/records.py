@@ -117,6 +117,23 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """A job that a worker was given with the end of another: it has begun."""
+
+    job_id: str
+    token: int
+    task: str
+    started: Started
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    counts: bool
+    """False if the token was stale: nothing was changed."""
+    next: Taken | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reaped:
     workers: int
     lost: int

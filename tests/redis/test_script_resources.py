@@ -232,6 +232,22 @@ class TestHold:
         assert line(store, "memory") == [both, small]
 
 
+    def test_who_now_lacks_something_else_keeps_nothing_from_others(self, store: Store) -> None:
+        declare(store, "memory", quantity=1)
+        declare(store, "calls", kind="rate", rate=1, burst=1)
+        a, both, other = ready_jobs(
+            store, needing("a", memory=1), needing("b", memory=1, calls=1), needing("c", memory=1)
+        )
+        (caller,) = ready_jobs(store, needing("d", calls=1))
+        token = begin(store, a)
+        assert ask(store, both, other) == [EXHAUSTED, EXHAUSTED]
+        assert ask(store, caller) == [OK]
+        store.finish(a, token, WORKER, "1")
+        assert line(store, "calls") == [both]
+        store.supply()
+        assert on_offer(store) == {other}
+
+
 class TestSkip:
     def test_later_jobs_that_fit_may_pass(self, store: Store) -> None:
         declare(store, "memory", quantity=4, on_shortage="skip")

@@ -92,7 +92,7 @@ local function park(id, score, refused)
   for _, refusal in ipairs(refused) do
     local line, moment = refusal[1], refusal[3]
     redis.call('ZADD', short_key(line), int(score), id)
-    redis.call('ZADD', P .. 'supply', 'LT', int(moment or NOW + LOOK_AGAIN_MS), line)
+    redis.call('ZADD', P .. 'supply', 'LT', int(math.max(NOW + 1, moment or NOW + LOOK_AGAIN_MS)), line)
     if moment then note_due(line, moment) end
   end
   redis.call('HSET', job_key(id), 'short', lines_of(refused))
@@ -105,7 +105,10 @@ local function leave_lines(id)
   redis.call('HDEL', job_key(id), 'short')
   for _, line in ipairs(cjson.decode(text)) do
     redis.call('ZREM', short_key(line), id)
-    if redis.call('EXISTS', short_key(line)) == 1 then redis.call('ZADD', P .. 'supply', 'LT', int(NOW), line) end
+    if redis.call('EXISTS', short_key(line)) == 1 then
+      redis.call('ZADD', P .. 'supply', 'LT', int(NOW), line)
+      wake()
+    end
   end
 end
 
@@ -123,7 +126,7 @@ end
 local function put_in_place(id)
   local job, executor = facts_of(id)
   if job.held then
-    redis.call('HSET', job_key(id), 'since', int(job.ready))
+    if planner().parks == 0 then redis.call('HSET', job_key(id), 'since', int(job.ready)) end
     move(id, 'ready', 'held', job.held)
     redis.call('ZADD', P .. 'held', int(NOW), id)
     redis.call('ZREM', P .. 'rerank', id)
@@ -147,8 +150,8 @@ end
 
 local function make_ready(id, from, why)
   move(id, from, 'ready', why)
-  put_in_place(id)
-  wake()
+  local _, executor = put_in_place(id)
+  wake(executor)
 end
 
 -- A ready job whose facts have changed.

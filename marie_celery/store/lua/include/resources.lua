@@ -9,7 +9,7 @@
 -- are counted apart, or @<name> for runs of which only one may be under way.
 local TOKEN = 1000000000
 -- A rate that is looked at late makes up for it, up to so much, if somebody was waiting.
-local CATCH_UP_MS = 100
+local CATCH_UP_MS = 1000
 local BY_KEY = { concurrency = true, highlander = true }
 
 local function resource_key(name) return P .. 'resource:' .. name end
@@ -32,7 +32,8 @@ end
 local function bucket_of(name)
   local found = redis.call('HMGET', resource_key(name), 'size', 'gain', 'level', 'at', 'due')
   local gain, level, at, due = tonumber(found[2]), tonumber(found[3]), tonumber(found[4]), tonumber(found[5])
-  local most = math.max(level, tonumber(found[1]) * TOKEN)
+  local most = tonumber(found[1]) * TOKEN
+  if NOW - at <= CATCH_UP_MS then most = math.max(most, level) end
   if due and NOW > due and NOW - due <= CATCH_UP_MS then most = most + (NOW - due) * gain end
   return { gain = gain, level = math.min(most, level + math.max(0, NOW - at) * gain), at = math.max(NOW, at) }
 end
@@ -60,7 +61,7 @@ local function enough_at(name, amount)
   if kind_of(name) ~= 'rate' then return nil end
   local bucket = bucket_of(name)
   if amount > tonumber(redis.call('HGET', resource_key(name), 'size')) then return nil end
-  return math.max(NOW + 1, bucket.at + math.ceil((amount * TOKEN - bucket.level) / bucket.gain))
+  return math.max(NOW, bucket.at + math.ceil((amount * TOKEN - bucket.level) / bucket.gain))
 end
 
 local function shortage_mode(name, executor)
@@ -118,6 +119,8 @@ local function take_all(id, attempt, needs, score)
       items = take_items(name, amount)
     elseif kind == 'rate' then
       fill_bucket(name, bucket_of(name), amount * TOKEN)
+      -- Nobody waits any more: from here on nothing beyond the burst is saved up.
+      if redis.call('EXISTS', short_key(name)) == 0 then redis.call('HDEL', at, 'due') end
     else
       redis.call('HINCRBY', at .. ':used', counted_under(name, key), amount)
     end

@@ -117,11 +117,11 @@ end
 
 local SETTLE = { spread = spread, roots = release_roots, greet = greet }
 
+local settled = 0
 local function settle()
-  local next = 1
-  while settling[next] do
-    local item = settling[next]
+  while settling[settled + 1] do
+    settled = settled + 1
+    local item = settling[settled]
     SETTLE[item[1]](item)
-    next = next + 1
   end
 end
