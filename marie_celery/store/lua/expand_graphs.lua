@@ -1,7 +1,8 @@
 -- Makes the next jobs of a map of a dag: a graph for each item, the last job of which gives its result.
 --   ARGV[3]  map   ARGV[4]  number of the claim   ARGV[5]  milliseconds until another may go on
 --   ARGV[6]  items in all   ARGV[7]  how many were made before this call
---   ARGV[8]  number of the first job, as the caller has counted   ARGV[9]  jobs of a graph   ARGV[10] items of this call
+--   ARGV[8]  number of the first job, as the caller has counted
+--   ARGV[9]  jobs of a graph   ARGV[10]  items of this call
 --   then     n × (inputs, m, m × (field, value))
 -- Returns { OK, items made so far } | { STALE } if another has taken over | { ENDED } if the map has ended
 -- | { NOT_READY, number } if the run has grown meanwhile: the first job is this one.

@@ -23,5 +23,6 @@ local due = int(NOW + math.ceil(delay))
 move(id, 'active', 'retry', ARGV[6], worker)
 redis.call('HSET', job_key(id), 'due', due)
 redis.call('HINCRBY', job_key(id), 'waits', 1)
+redis.call('HDEL', run_key(run_of(id)) .. ':errors', number_of(id))
 redis.call('ZADD', P .. 'delayed', due, id)
 return { OK }

@@ -19,7 +19,11 @@ local function begin_again(run, id, before, deps, skipped, failed, words)
   else
     redis.call('HSET', key, 'deps', deps, 'skipped_parents', skipped, 'failed_parents', failed)
   end
-  if words.anew then redis.call('HDEL', key, 'items', 'items_left', 'items_failed', 'made', 'numbers', 'within') end
+  if words.anew then
+    redis.call('HDEL', key, 'items', 'items_left', 'items_failed', 'made', 'numbers', 'within')
+    -- Whoever has claimed it before has an old list in his hands.
+    redis.call('HINCRBY', key, 'claim', 1)
+  end
   if words.gated then redis.call('HSET', key, 'shut', '1') end
   if words.replaced then
     state = 'skipped'

@@ -19,85 +19,88 @@ local function visit_within_budget(item, text, visit)
   end
 end
 
-local function is_over(run)
-  local state = redis.call('HMGET', run_key(run), 'ended_at', 'cancel')
-  return state[1] or state[2]
-end
-
--- Jobs on the paths of a branch, or behind a gate, are let go or skipped.
-local function open_paths(id, how)
-  local job = redis.call('HMGET', job_key(id), 'paths', 'taken', 'reason')
-  if not job[1] then return end
-  local verb = how == 'completed' and (job[2] and 'branch_not_taken' or 'open')
-    or how == 'failed' and 'upstream_failed'
-    or job[3] == 'branch_not_taken' and job[3] or 'all_parents_skipped'
-  local verbs = {}
-  for place in ipairs(cjson.decode(job[1])) do verbs[place] = verb end
-  if how == 'completed' then
-    for place in string.gmatch(job[2] or '', '%d+') do verbs[tonumber(place)] = 'open' end
+local SETTLE
+do
+  local function is_over(run)
+    local state = redis.call('HMGET', run_key(run), 'ended_at', 'cancel')
+    return state[1] or state[2]
   end
-  for place, each in ipairs(verbs) do settling[#settling + 1] = { 'path', id, int(place) .. ':' .. each, 0 } end
-end
 
--- What hangs on a branch within the path waits for that one.
-local function walk_path(item)
-  local run = run_of(item[2])
-  if is_over(run) then return end
-  local place, verb = string.match(item[3], '^(%d+):(.+)$')
-  local gate = number_of(item[2])
-  local path = cjson.decode(redis.call('HGET', job_key(item[2]), 'paths'))[tonumber(place)]
-  visit_within_budget(item, path[2], function(number)
-    local id = job_id(run, number)
-    local job = redis.call('HMGET', job_key(id), 'state', 'gate')
-    if verb ~= 'open' then
-      if job[1] == 'created' then end_job(id, 'created', 'skipped', verb) end
-    elseif job[2] == gate then
-      redis.call('HDEL', job_key(id), 'shut')
-      consider(id)
+  -- Jobs on the paths of a branch, or behind a gate, are let go or skipped.
+  local function open_paths(id, how)
+    local job = redis.call('HMGET', job_key(id), 'paths', 'taken', 'reason')
+    if not job[1] then return end
+    local verb = how == 'completed' and (job[2] and 'branch_not_taken' or 'open')
+      or how == 'failed' and 'upstream_failed'
+      or job[3] == 'branch_not_taken' and job[3] or 'all_parents_skipped'
+    local verbs = {}
+    for place in ipairs(cjson.decode(job[1])) do verbs[place] = verb end
+    if how == 'completed' then
+      for place in string.gmatch(job[2] or '', '%d+') do verbs[tonumber(place)] = 'open' end
     end
-  end)
-end
-
-local function spread(item)
-  local run = run_of(item[2])
-  if is_over(run) then return end
-  local job = redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths')
-  if job[2] then
-    item_ended(job_id(run, job[2]), item[3])
-    return
+    for place, each in ipairs(verbs) do settling[#settling + 1] = { 'path', id, int(place) .. ':' .. each, 0 } end
   end
-  if job[3] and item[4] == 0 then open_paths(item[2], item[3]) end
-  if not job[1] then return end
-  local parent = tonumber(number_of(item[2]))
-  visit_within_budget(item, job[1], function(number)
-    parent_ended(job_id(run, number), item[3], parent)
-  end)
-end
 
-local function release_roots(item)
-  local roots = redis.call('HMGET', run_key(item[2]), 'roots', 'cancel')
-  if not roots[1] or roots[2] then return end
-  visit_within_budget(item, roots[1], function(number)
-    local id = job_id(item[2], number)
-    -- It may have been cancelled while it waited for its release.
-    local job = redis.call('HMGET', job_key(id), 'state', 'control')
-    if job[1] == 'created' then release(id, job[2]) end
-  end)
-end
+  -- What hangs on a branch within the path waits for that one.
+  local function walk_path(item)
+    local run = run_of(item[2])
+    if is_over(run) then return end
+    local place, verb = string.match(item[3], '^(%d+):(.+)$')
+    local gate = number_of(item[2])
+    local path = cjson.decode(redis.call('HGET', job_key(item[2]), 'paths'))[tonumber(place)]
+    visit_within_budget(item, path[2], function(number)
+      local id = job_id(run, number)
+      local job = redis.call('HMGET', job_key(id), 'state', 'gate')
+      if verb ~= 'open' then
+        if job[1] == 'created' then end_job(id, 'created', 'skipped', verb) end
+      elseif job[2] == gate then
+        redis.call('HDEL', job_key(id), 'shut')
+        consider(id)
+      end
+    end)
+  end
 
--- A run has begun: its other ready jobs move over to those of runs that have. They are its roots, unless jobs had ended
--- before (control jobs, cancelled ones) and let others go, or a map has made more: then any of its jobs may be among them.
-local function greet(item)
-  local found = redis.call('HMGET', run_key(item[2]), 'roots', 'jobs', 'grown')
-  if not found[1] then return end
-  local candidates = item[3] == 'roots' and not found[3] and found[1] or '0-' .. int(tonumber(found[2]) - 1)
-  visit_within_budget(item, candidates, function(number)
-    local id = job_id(item[2], number)
-    if redis.call('HGET', job_key(id), 'state') == 'ready' then rank_again(id) end
-  end)
-end
+  local function spread(item)
+    local run = run_of(item[2])
+    if is_over(run) then return end
+    local job = redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths')
+    if job[2] then
+      item_ended(job_id(run, job[2]), item[3])
+      return
+    end
+    if job[3] and item[4] == 0 then open_paths(item[2], item[3]) end
+    if not job[1] then return end
+    local parent = tonumber(number_of(item[2]))
+    visit_within_budget(item, job[1], function(number)
+      parent_ended(job_id(run, number), item[3], parent)
+    end)
+  end
 
-local SETTLE = { spread = spread, path = walk_path, roots = release_roots, greet = greet }
+  local function release_roots(item)
+    local roots = redis.call('HMGET', run_key(item[2]), 'roots', 'cancel')
+    if not roots[1] or roots[2] then return end
+    visit_within_budget(item, roots[1], function(number)
+      local id = job_id(item[2], number)
+      -- It may have been cancelled while it waited for its release.
+      local job = redis.call('HMGET', job_key(id), 'state', 'control')
+      if job[1] == 'created' then release(id, job[2]) end
+    end)
+  end
+
+  -- A run has begun: its other ready jobs move over to those of runs that have. They are its roots, unless jobs ended
+  -- before (control jobs, cancelled ones) and let others go, or a map made more: then it may be any of its jobs.
+  local function greet(item)
+    local found = redis.call('HMGET', run_key(item[2]), 'roots', 'jobs', 'grown')
+    if not found[1] then return end
+    local candidates = item[3] == 'roots' and not found[3] and found[1] or '0-' .. int(tonumber(found[2]) - 1)
+    visit_within_budget(item, candidates, function(number)
+      local id = job_id(item[2], number)
+      if redis.call('HGET', job_key(id), 'state') == 'ready' then rank_again(id) end
+    end)
+  end
+
+  SETTLE = { spread = spread, path = walk_path, roots = release_roots, greet = greet }
+end
 
 local function settle()
   local next = 1
