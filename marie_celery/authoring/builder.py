@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from marie_celery.authoring.nodes import Node
+from marie_celery.authoring.nodes import MapNode, Node
 from marie_celery.authoring.reference import Ref
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class Builder:
     @property
     def next_number(self) -> int:
         return self.first + len(self.nodes)
+
+    def task_names(self) -> set[str]:
+        """Of all nodes, also of those that maps will make."""
+        inner = (node.inner for node in self.nodes if isinstance(node, MapNode) and node.inner is not None)
+        return {node.task.name for node in self.nodes}.union(*(each.task_names() for each in inner))
 
     def has(self, node: Node) -> bool:
         place = node.number - self.first

@@ -30,7 +30,7 @@ _ITEM, _GATHER = control_task(Control.ITEM, _take), control_task(Control.GATHER,
 def map_dag(
     builder: Builder, name: str, function: Callable[..., Any], lists: tuple[Any, ...], same: Mapping[str, Any]
 ) -> Ref:
-    inspect.signature(function).bind(*lists, **same)
+    inspect.signature(function).bind(*lists, **same)  # raises TypeError
     with building(name, builder) as inner:
         item = Ref(inner.make(Node, _ITEM, (), {}, _NOTHING, control=Control.ITEM))
         output = function(*(item[place] for place in range(len(lists))), **same)

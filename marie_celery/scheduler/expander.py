@@ -44,7 +44,9 @@ def _expand(store: Store, claim: MapClaim) -> None:
             store.expand(claim, items)
             return
         values = values_of(claim.inputs, result_of, most)
-    except (LookupError, TypeError) as error:
+    except MapError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
         raise MapError(f"what the map takes its items from is not there: {error!r}") from error
     inner = InnerGraph(claim.graph)
 

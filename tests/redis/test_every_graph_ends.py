@@ -1,4 +1,4 @@
-"""Whatever a dag is made of, however its jobs end, whatever happens meanwhile: its run ends, and its counts are exact."""
+"""Whatever a dag is made of, however its jobs end, whatever happens meanwhile: its run ends, with exact counts."""
 
 from __future__ import annotations
 

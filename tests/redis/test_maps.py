@@ -42,6 +42,7 @@ from tests.redis.redis_runs import (
     watch_to_the_end,
 )
 
+
 def mapped() -> Any:
     return named("reduce")(named("read", work).map(named("list")(), same=named("language")()))
 

@@ -56,13 +56,13 @@ def test_expand_makes_the_jobs_and_lets_them_go(store: Store) -> None:
         assert store.expand(claim, ITEMS)
     first, second = job_id(run, 1), job_id(run, 2)
     item = {
-        **{"task": "kit.work", "executor": EXECUTOR, "priority": "50", "spec": "0", "level": "0"},
-        **{"state": "ready", "at": AT, "reason": "", "map": "0", "children": "0"},
+        "task": "kit.work", "executor": EXECUTOR, "priority": "50", "spec": "0", "level": "0",
+        "state": "ready", "at": AT, "reason": "", "map": "0", "children": "0",
     }
     place = rank(new=True)
     assert changed == {
         f"job:{claim.job_id}": {
-            **{"items": "2", "items_left": "2", "items_failed": "0", "made": "2", "numbers": "1-2", "reason": ""},
+            "items": "2", "items_left": "2", "items_failed": "0", "made": "2", "numbers": "1-2", "reason": "",
         },
         f"job:{first}": {**item, "name": "work[0]"},
         f"job:{second}": {**item, "name": "work[1]"},
