@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from marie_celery.authoring.compile import Compiler, Surroundings
 from marie_celery.authoring.dag import Dag
 from marie_celery.config import Settings
@@ -13,7 +15,8 @@ from marie_celery.config import Settings
 PAGE = Path(__file__).parents[3] / "docs" / "dags.md"
 
 
-def test_every_example_can_be_submitted() -> None:
+def test_every_example_can_be_submitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marie_celery.authoring.dag.DAGS", {})
     names: dict[str, Any] = {"__name__": "docs_dags"}
     for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
         exec(block, names)
