@@ -71,7 +71,7 @@ class Schedule(BaseModel):
     args: list[Any] = Field(default_factory=list)
     kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
-    """Those of `RunOptions`, but for key and duplicates, which belong to the slot, and tasks, which belong to the dag."""
+    """Those of `RunOptions`, but for key and duplicates, which belong to the slot, and tasks, which the dag names."""
 
     @classmethod
     def make(cls, **fields: Any) -> Self:
@@ -155,7 +155,7 @@ def in_epoch_ms(moment: datetime) -> int:
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a run as JSON carries them."""
     problems = [f"{name} belongs to the slot" for name in _OF_THE_SLOT if name in options]
-    problems += [f"{name} is a task, which JSON cannot carry: say it in @dag" for name in _OF_THE_DAG if name in options]
+    problems += [f"{name} is a task: name it in @dag" for name in _OF_THE_DAG if name in options]
     given = {
         name: f"{value // _MILLISECOND}ms" if isinstance(value, timedelta) else value
         for name, value in options.items()
