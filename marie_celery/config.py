@@ -70,6 +70,7 @@ class Settings(BaseModel):
     default_priority: int = 50
     on_hard_sla: OnHardSla = OnHardSla.ESCALATE
     max_result_bytes: int = Field(1_048_576, gt=0)
+    max_map_length: int = Field(10_000, gt=0)
     alert_webhook: str | None = None
     alert_allow_private: bool = False
     max_events: int = Field(100_000, gt=0)

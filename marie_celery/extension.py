@@ -108,7 +108,7 @@ class Marie:
     def submit(self, dag: Dag[..., Any], *args: Any, **kwargs: Any) -> Run:
         builder, output = dag.build(*args, **kwargs)
         with clear_errors(self.url):
-            now_ms, estimates, declared = self.reader.surroundings({node.task.name for node in builder.nodes})
+            now_ms, estimates, declared = self.reader.surroundings(builder.task_names())
         resources = {**self.settings.resources, **declared}
         around = Surroundings(self.settings, self.executors(), self.tasks().keys(), now_ms, estimates, resources)
         new = Compiler(builder, dag.run_options, around).compile(output)

@@ -169,6 +169,8 @@ class JobView:
     changed_ms: int | None
     children: str = ""
     """Job numbers as ranges."""
+    control: str = ""
+    """What it does instead of work; empty for a job that a worker runs."""
     error: Mapping[str, str] | None = None
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
 
 from marie_celery.authoring.payload import decode_arguments, encode_result
-from marie_celery.errors import PayloadError, RetryAfter, Skip
+from marie_celery.errors import PayloadError, RetryAfter, Skip, Wait
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
+from marie_celery.worker.batch import run_batch
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
 
@@ -48,6 +49,11 @@ class Attempt:
                 counts = self.store.skip(self.job_id, self.token, self.worker, skip.reason)
             self._must_count(counts)
             return None
+        except Wait as wait:
+            with self._insisting():
+                counts = self.store.wait(self.job_id, self.token, self.worker, wait.reason or str(wait), wait.seconds)
+            self._must_count(counts)
+            raise Retry(f"job {self.job_id} waits: {wait}", exc=wait) from wait
         except RetryAfter as again:
             self._fail(again, FailureKind.FAILURE, delay_seconds=again.seconds)
         except SoftTimeLimitExceeded as error:
@@ -62,8 +68,13 @@ class Attempt:
     def _call(self, started: Started) -> tuple[Any, str]:
         args, kwargs = self._arguments(started)
         with as_current(self._describe(started, args, kwargs)), items_in_environment(started.items):
-            value = self.task.function(*args, **kwargs)
-        text = encode_result(value, self.task.signature_of_function)
+            if "batch" in started.job:
+                value, text = run_batch(self.task, args, kwargs)
+            else:
+                value = self.task.function(*args, **kwargs)
+                text = encode_result(value, self.task.signature_of_function)
+        if "ask_again" in started.job and not value:
+            raise Wait(f"the gate answered {value!r}")
         most = self.store.settings.max_result_bytes
         if len(text) > most:
             raise PayloadError(
@@ -82,6 +93,8 @@ class Attempt:
             return cache[number]
 
         args, kwargs = decode_arguments(started.inputs, result_of)
+        if "batch" in started.job:
+            return tuple(args), kwargs
         return self.task.signature_of_function.restore_arguments(args, kwargs)
 
     def _describe(self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CurrentJob:

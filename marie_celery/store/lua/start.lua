@@ -7,8 +7,9 @@
 -- @generate codes
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
-local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'worker')
-if job[1] ~= 'dispatched' or job[2] ~= token or redis.call('HEXISTS', run_key(run_of(id)), 'cancel') == 1 then
+local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'worker', 'final')
+local is_cancelled = redis.call('HEXISTS', run_key(run_of(id)), 'cancel') == 1 and not job[5]
+if job[1] ~= 'dispatched' or job[2] ~= token or is_cancelled then
   -- A message that is delivered twice must not take the slot of the process that runs it, or is just being stopped.
   if job[2] == token and not job[4] then
     free_slot(job[3], worker, attempt_id(id, token))

@@ -1,0 +1,28 @@
+"""A job of a map with `batch`: the function is called for several items in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from marie_celery.authoring.payload import encode_result
+from marie_celery.errors import Skip
+
+if TYPE_CHECKING:
+    from marie_celery.authoring.task import Task
+
+
+def run_batch(task: Task[..., Any], calls: Sequence[list[Any]], same: Mapping[str, Any]) -> tuple[list[Any], str]:
+    """The results, and their list as JSON. An item that skips leaves its place empty."""
+    values, texts = [], []
+    for call in calls:
+        args, kwargs = task.signature_of_function.restore_arguments(call, dict(same))
+        try:
+            value = task.function(*args, **kwargs)
+        except Skip:
+            value, text = None, "null"
+        else:
+            text = encode_result(value, task.signature_of_function)
+        values.append(value)
+        texts.append(text)
+    return values, f"[{','.join(texts)}]"
