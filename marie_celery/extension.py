@@ -149,5 +149,5 @@ def surroundings(app: Celery, builder: Builder, now_ms: int) -> Surroundings:
     marie = _bound.get(app)
     if marie is None:
         settings = load_settings()
-        return Surroundings(settings, {node.options.executor or "" for node in builder.nodes}, now_ms=now_ms)
+        return Surroundings(settings, {node.options.executor or "" for node in builder.all_nodes()}, now_ms=now_ms)
     return Surroundings(marie.settings, marie.executors(), marie.tasks().keys(), now_ms)

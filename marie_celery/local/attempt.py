@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from celery.exceptions import SoftTimeLimitExceeded
 
-from marie_celery.errors import RetryAfter, Skip
-from marie_celery.local.events import Completed, Failed, Report, Skipped
+from marie_celery.errors import RetryAfter, Skip, Wait
+from marie_celery.local.events import Completed, Failed, Report, Skipped, Waited
 from marie_celery.local.jobs import Job
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import job_id
-from marie_celery.worker.calling import arguments, describe_error, encoded, is_final
+from marie_celery.worker.calling import Call, describe_error, is_final
 from marie_celery.worker.current import CurrentJob, as_current
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Attempt:
             return Completed(number, token, self._call())
         except Skip as skip:
             return Skipped(number, token, skip.reason)
+        except Wait as wait:
+            return Waited(number, token, wait.reason or str(wait), wait.seconds)
         except RetryAfter as again:
             return self._failed(FailureKind.FAILURE, again, delay=again.seconds)
         except SoftTimeLimitExceeded as error:
@@ -56,10 +58,13 @@ class Attempt:
         return Failed(self.job.number, self.token, kind, describe_error(error), roll=random.random(), **how)
 
     def _call(self) -> str:
-        args, kwargs = arguments(self.task, self.job.inputs, self.result_text)
-        with as_current(self._describe(args, kwargs)):
-            value = self.task.function(*args, **kwargs)
-        return encoded(self.task, value, self.max_result_bytes)
+        job = self.job
+        call = Call(self.task, job.inputs, self.result_text, is_batch=job.batch is not None)
+        with as_current(self._describe(call.args, call.kwargs)):
+            value, text = call.make(self.max_result_bytes)
+        if "ask_again" in job.fields and not value:
+            raise Wait(f"the gate answered {value!r}")
+        return text
 
     def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CurrentJob:
         return CurrentJob(

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from marie_celery.clock import Clock
 from marie_celery.config import Settings
+from marie_celery.errors import MarieError
 from marie_celery.local.attempt import Attempt
 from marie_celery.local.engine import Engine
-from marie_celery.local.events import Begun, Cancelled, Effect, Event, MakeReady, Report
+from marie_celery.local.events import Begun, Cancelled, Effect, Event, MakeReady, Refused, Report, WaitFor
+from marie_celery.local.expansion import expand
+from marie_celery.local.jobs import Job
 from marie_celery.local.ready import FirstInFirstOut, Line, Planned
 from marie_celery.model.states import WorkState
 from marie_celery.store.keys import RUN_ID_LENGTH
@@ -95,9 +98,17 @@ class Conductor:
         for effect in effects:
             if isinstance(effect, MakeReady):
                 self._line.put(self.engine.jobs[effect.number], self.now_ms())
-            else:
+            elif isinstance(effect, WaitFor):
                 due = self._clock.monotonic() + effect.seconds
                 heappush(self._timers, (due, next(self._timer_ids), effect.event))
+            else:
+                self._apply(self.engine.handle(self._expand(self.engine.jobs[effect.number])))
+
+    def _expand(self, job: Job) -> Event:
+        try:
+            return expand(job, len(self.engine.jobs), self._result_text, self._settings.max_map_length, self.now_ms())
+        except MarieError as error:
+            return Refused(job.number, {"type": type(error).__name__, "message": str(error)})
 
     def _result_text(self, number: int) -> str | None:
         return self.engine.jobs[number].result

@@ -102,7 +102,7 @@ class Crew:
             if report is not None:
                 self._at_work -= 1
                 conductor.report(report)
-            if self._at_work >= self._most:
+            if self._at_work >= self._most or self._closing.is_set():
                 return None
             attempt = conductor.take()
             if attempt is not None:

@@ -7,8 +7,8 @@ run whose jobs have all ended ends too.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from marie_celery.local.events import (
@@ -18,45 +18,46 @@ from marie_celery.local.events import (
     Due,
     Effect,
     Event,
+    Expanded,
     Failed,
+    Grown,
     HardSlaMissed,
-    MakeReady,
+    Refused,
     Report,
     Skipped,
+    Waited,
     WaitFor,
 )
-from marie_celery.local.jobs import Job, Reader
-from marie_celery.model.joins import Verdict
+from marie_celery.local.graph import Graph
+from marie_celery.local.jobs import Items, Job, Reader
+from marie_celery.model.joins import JoinRule
+from marie_celery.model.ranges import unpack
 from marie_celery.model.retry import FailureKind
 from marie_celery.model.sla import OnHardSla
-from marie_celery.model.states import RunState, WorkState, run_outcome
+from marie_celery.model.states import RunState, WorkState
 from marie_celery.store.records import NewRun
-
-FAIL_FAST = "fail_fast"
 
 # Why a job failed for good, by what its last attempt died of.
 _LAST_REASONS = {FailureKind.FAILURE: "failed", FailureKind.TIMEOUT: "timeout", FailureKind.CRASH: "poison"}
 
 
-class Engine:
+class Engine(Graph):
     def __init__(self, run: NewRun, now_ms: int = 0, on_hard_sla: OnHardSla = OnHardSla.ESCALATE) -> None:
         self._reader = Reader(run, now_ms, on_hard_sla)
+        super().__init__(run, self._reader)
         self._now_ms = now_ms
-        self.jobs = [self._reader.read(number, job) for number, job in enumerate(run.jobs)]
-        self.state = RunState.CREATED
-        self.reason = ""
-        """Why it was cancelled."""
+        self._roots = list(unpack(run.fields["roots"]))
         self.order: list[int] = []
         """The jobs as they were begun, retries too."""
-        self._fails_fast = "fail_fast" in run.fields
-        self._left = len(self.jobs)
-        self._ended: deque[Job] = deque()
-        self._effects: list[Effect] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             Begun: self._begun,
             Completed: self._completed,
             Skipped: self._skipped,
             Failed: self._failed,
+            Waited: self._waited,
+            Expanded: self._expanded,
+            Grown: self._grown,
+            Refused: self._refused,
             Due: self._due,
             HardSlaMissed: self._hard_sla_missed,
             Cancelled: self._cancelled,
@@ -64,35 +65,33 @@ class Engine:
 
     @property
     def hard_ms(self) -> int | None:
-        return self._reader.hard_ms
+        return self._reader.slas[1]
 
     @property
     def soft_ms(self) -> int | None:
-        return self._reader.soft_ms
-
-    def counts(self) -> Counter[WorkState]:
-        return Counter(job.state for job in self.jobs)
+        return self._reader.slas[0]
 
     def begin(self) -> list[Effect]:
         """The run is accepted: its roots are let go, its deadlines are watched."""
-        for moment_ms, event in self._deadlines():
-            # An SLA is missed only after its moment.
-            self._effects.append(WaitFor((moment_ms + 1 - self._now_ms) / 1000, event))
+        if self.hard_ms is not None and self._reader.expires:
+            self._watch(self.hard_ms, HardSlaMissed(None), self._now_ms)
         for job in self.jobs:
-            if not job.parents:
-                self._release(job)
+            self._watch_own_sla(job, self._now_ms)
+        for number in self._roots:
+            self._release(self.jobs[number])
         return self._settle()
 
     def handle(self, event: Event) -> list[Effect]:
         self._handlers[type(event)](event)
         return self._settle()
 
-    def _deadlines(self) -> Iterator[tuple[int, Event]]:
-        if self._reader.hard_ms is not None and self._reader.expires:
-            yield self._reader.hard_ms, HardSlaMissed(None)
-        for job in self.jobs:
-            if job.watched and job.expires and job.hard_ms is not None:
-                yield job.hard_ms, HardSlaMissed(job.number)
+    def _watch(self, hard_ms: int, event: HardSlaMissed, now_ms: int) -> None:
+        # An SLA is missed only after its moment.
+        self._effects.append(WaitFor((hard_ms + 1 - now_ms) / 1000, event))
+
+    def _watch_own_sla(self, job: Job, now_ms: int) -> None:
+        if job.watched and job.expires and job.hard_ms is not None:
+            self._watch(job.hard_ms, HardSlaMissed(job.number), now_ms)
 
     def _begun(self, event: Begun) -> None:
         job = self.jobs[event.number]
@@ -110,8 +109,7 @@ class Engine:
 
     def _completed(self, event: Completed) -> None:
         if job := self._reported(event):
-            job.result = event.result
-            self._end(job, WorkState.COMPLETED)
+            self._complete(job, event.result)
 
     def _skipped(self, event: Skipped) -> None:
         if job := self._reported(event):
@@ -125,10 +123,7 @@ class Engine:
         kind = event.kind
         count = job.failures[kind] = job.failures.get(kind, 0) + 1
         if event.give_up or not job.policy.allows(kind, count):
-            self._end(job, WorkState.FAILED, "gave_up" if event.give_up else _LAST_REASONS[kind])
-            self._spread()
-            if self._fails_fast:
-                self._cancelled(Cancelled(FAIL_FAST))
+            self._bury(job, "gave_up" if event.give_up else _LAST_REASONS[kind])
             return
         delay = event.delay
         if delay is None:
@@ -136,73 +131,98 @@ class Engine:
         if delay <= 0:
             self._make_ready(job, kind)
         else:
-            job.move(WorkState.RETRY, kind)
-            self._effects.append(WaitFor(delay, Due(job.number)))
+            self._retry(job, delay, kind)
+
+    def _waited(self, event: Waited) -> None:
+        job = self._reported(event)
+        if job is None:
+            return
+        seconds = event.seconds
+        if seconds is None:
+            gate_ms = job.fields.get("ask_again")
+            seconds = job.policy.retry_delay if gate_ms is None else int(gate_ms) / 1000
+        self._retry(job, seconds, event.reason)
+
+    def _retry(self, job: Job, seconds: float, reason: str) -> None:
+        job.move(WorkState.RETRY, reason)
+        self._effects.append(WaitFor(seconds, Due(job.number)))
 
     def _due(self, event: Due) -> None:
         job = self.jobs[event.number]
         if job.state is WorkState.RETRY:
             self._make_ready(job)
 
+    def _expanded(self, event: Expanded) -> None:
+        job = self.jobs[event.number]
+        if job.state is not WorkState.ACTIVE:
+            return
+        first = len(self.jobs)
+        job.items = Items(range(first, first + len(event.items)), len(event.items))
+        self._left += len(event.items)
+        for number, item in enumerate(event.items, first):
+            made = replace(
+                job,
+                number=number,
+                name=f"{job.name}{item.label}",
+                inputs=item.inputs,
+                batch=item.size,
+                control=None,
+                map=job.number,
+                rule=JoinRule.ALL_SUCCESS,
+                children=(job.number,),
+                parents=0,
+                left=0,
+                optional=frozenset(),
+                gate=None,
+                items=None,
+                skipped_parents=0,
+                failed_parents=0,
+                failures={},
+                state=WorkState.CREATED,
+                reason="",
+            )
+            self.jobs.append(made)
+            self._make_ready(made)
+        job.reason = ""
+        if not event.items:
+            self._close(job)
+
+    def _grown(self, event: Grown) -> None:
+        job = self.jobs[event.number]
+        if job.state is not WorkState.ACTIVE:
+            return
+        first = len(self.jobs)
+        ends = []
+        for graph in event.graphs:
+            for new in graph:
+                made = self._reader.read_within(len(self.jobs), new, job, event.now_ms)
+                self.jobs.append(made)
+                self._watch_own_sla(made, event.now_ms)
+            # Its last job is what the item gives.
+            made.map, made.children = job.number, (job.number,)
+            ends.append(made.number)
+        job.items = Items(ends, len(ends))
+        job.reason = ""
+        self._left += len(self.jobs) - first
+        for made in self.jobs[first:]:
+            if made.state is WorkState.CREATED and not made.parents and not made.shut:
+                self._release(made)
+        if not ends:
+            self._close(job)
+
+    def _refused(self, event: Refused) -> None:
+        job = self.jobs[event.number]
+        if job.state is WorkState.ACTIVE:
+            self._bury(job, "failed", event.error)
+
     def _hard_sla_missed(self, event: HardSlaMissed) -> None:
-        concerned = (
-            [job for job in self.jobs if not job.watched] if event.number is None else [self.jobs[event.number]]
-        )
+        if event.number is None:
+            concerned = [job for job in self.jobs if not job.watched and not job.is_last]
+        else:
+            # The items of a map have its deadline.
+            concerned = [job for job in self.jobs if event.number in (job.number, job.map)]
         for job in concerned:
             self._stop(job, WorkState.EXPIRED, "hard_sla")
 
     def _cancelled(self, event: Cancelled) -> None:
-        if self.state.terminal or self.reason:
-            return
-        self.reason = event.reason
-        for job in self.jobs:
-            self._stop(job, WorkState.CANCELLED, event.reason)
-
-    def _stop(self, job: Job, state: WorkState, reason: str) -> None:
-        """What still runs is not waited for here; its report will be too late."""
-        if not job.state.terminal:
-            self._end(job, state, reason)
-
-    def _release(self, job: Job) -> None:
-        """Its parents let it go. A control job has nothing to run: it is done the moment it is ready."""
-        if job.control:
-            job.move(WorkState.READY)
-            self._end(job, WorkState.COMPLETED, job.control)
-        else:
-            self._make_ready(job)
-
-    def _make_ready(self, job: Job, reason: str = "") -> None:
-        job.move(WorkState.READY, reason)
-        self._effects.append(MakeReady(job.number))
-
-    def _end(self, job: Job, state: WorkState, reason: str = "") -> None:
-        job.move(state, reason)
-        self._left -= 1
-        if self._left:
-            self._ended.append(job)
-        else:
-            by_order = bool(self.reason) and self.reason != FAIL_FAST
-            self.state = run_outcome(self.counts(), cancelled=by_order)
-
-    def _settle(self) -> list[Effect]:
-        self._spread()
-        effects, self._effects = self._effects, []
-        return effects
-
-    def _spread(self) -> None:
-        while self._ended:
-            job = self._ended.popleft()
-            if self.state.terminal or self.reason:
-                continue
-            how = job.seen_as
-            for number in job.children:
-                self._parent_ended(self.jobs[number], how)
-
-    def _parent_ended(self, job: Job, how: WorkState) -> None:
-        match job.parent_ended(how):
-            case Verdict.RUN:
-                self._release(job)
-            case Verdict.SKIP:
-                self._end(job, WorkState.SKIPPED, "all_parents_skipped")
-            case Verdict.UPSTREAM_FAILED:
-                self._end(job, WorkState.SKIPPED, "upstream_failed")
+        self._cancel(event.reason)

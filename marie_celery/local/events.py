@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from marie_celery.model.retry import FailureKind
+
+if TYPE_CHECKING:
+    from marie_celery.store.expanding import MapItem
+    from marie_celery.store.records import NewJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,42 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waited:
+    """The task said that it is too early; that costs no retry."""
+
+    number: int
+    token: int
+    reason: str
+    seconds: float | None = None
+    """None = as its options say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """The items of a map are known."""
+
+    number: int
+    items: Sequence[MapItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The items of a mapped dag are known: so many jobs for each, numbered after those that are there."""
+
+    number: int
+    graphs: Sequence[Sequence[NewJob]]
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A map cannot take items from what it was given."""
+
+    number: int
+    error: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
     """The delay before a retry is over."""
 
@@ -65,8 +106,8 @@ class Cancelled:
     reason: str = "cancelled"
 
 
-Report = Completed | Skipped | Failed
-Event = Begun | Report | Due | HardSlaMissed | Cancelled
+Report = Completed | Skipped | Failed | Waited
+Event = Begun | Report | Expanded | Grown | Refused | Due | HardSlaMissed | Cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +123,11 @@ class WaitFor:
     event: Event
 
 
-Effect = MakeReady | WaitFor
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Find out the items of a map."""
+
+    number: int
+
+
+Effect = MakeReady | WaitFor | Expand

@@ -83,7 +83,9 @@ class LocalRun(Run):
             raise RunFailed(self.id, state, self._errors())
         jobs = self._engine.jobs
         results = {job.number: job.result for job in jobs}
-        return assemble(json.loads(self._new.fields["output"]), results, lambda number: self._tasks[jobs[number].task])
+        return assemble(
+            json.loads(self._new.fields["output"]), results, lambda number: self._view(jobs[number]), self._tasks
+        )
 
     def _errors(self) -> dict[str, str]:
         failed = (job for job in self._engine.jobs if job.state is WorkState.FAILED and job.error)
@@ -109,6 +111,7 @@ class LocalRun(Run):
             worker=WORKER if job.attempt else "",
             changed_ms=None,
             children=pack(job.children),
+            control=job.control or "",
             error=job.error,
             result=None if job.result is None else json.loads(job.result),
         )

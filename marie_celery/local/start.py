@@ -67,7 +67,7 @@ class Prepared:
         builder, output = dag.build(*args, **kwargs)
         around = surroundings(dag.app, builder, clock.epoch_us() // 1000)
         self._new = Compiler(builder, dag.run_options, around).compile(output)
-        self._tasks = {node.task.name: node.task for node in builder.nodes}
+        self._tasks = {node.task.name: node.task for node in builder.all_nodes()}
         self._clock = clock
         self.settings: Settings = around.settings
 
