@@ -14,7 +14,6 @@ from marie_celery.model.sla import OnHardSla
 from marie_celery.model.states import WorkState, check_transition
 from marie_celery.store.records import NewJob, NewRun
 
-
 Slas = tuple[int | None, int | None]
 """Soft and hard."""
 
