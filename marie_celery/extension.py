@@ -53,6 +53,11 @@ class Marie:
         """Read once, when first needed: nothing happens at import time."""
         return load_settings(self.app.conf)
 
+    def forget(self) -> None:
+        """Read the settings and connect anew when next needed: what they come from has changed."""
+        self.__dict__.pop("settings", None)
+        self._stores.clear()
+
     @property
     def url(self) -> str:
         url = self.settings.redis_url or self.app.conf.broker_url or ""
