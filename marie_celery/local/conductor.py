@@ -74,6 +74,8 @@ class Conductor:
         return None
 
     def report(self, report: Report) -> None:
+        # It may have expired while it ran.
+        self.be_on_time()
         self._apply(self.engine.handle(report))
 
     def cancel(self, reason: str = "cancelled") -> None:

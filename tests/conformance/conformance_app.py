@@ -41,7 +41,7 @@ class Line:
     amount: float
 
 
-class Hopeless(Exception):
+class HopelessError(Exception):
     pass
 
 
@@ -84,9 +84,9 @@ def again_later() -> int:
     return current_job().attempt
 
 
-@task(executor="main", retry_limit=5, retry_delay=0.01, give_up_on=(Hopeless,))
+@task(executor="main", retry_limit=5, retry_delay=0.01, give_up_on=(HopelessError,))
 def give_up() -> None:
-    raise Hopeless("there is no use")
+    raise HopelessError("there is no use")
 
 
 @task(executor="main", retry_limit=5, retry_delay=0.01, retry_on=(RuntimeError,))
@@ -161,7 +161,8 @@ def joined(parents: list[str], rule: str) -> Any:
 @dag
 def broken_branch() -> Any:
     broken = add(fail())
-    return {"fine": add(1), "below": add(broken), "clean": say.options(join="all_done", name="clean")("up").after(broken)}
+    clean = say.options(join="all_done", name="clean")("up").after(broken)
+    return {"fine": add(1), "below": add(broken), "clean": clean}
 
 
 @dag(fail_fast=True)
