@@ -145,6 +145,11 @@ def clean_up() -> str:
     return current_job().run_id
 
 
+@task(executor="main")
+def clean_up_quietly() -> None:
+    """Says nothing that differs from run to run."""
+
+
 @dag
 def one(name: str, args: list[Any]) -> Any:
     """A single task by name."""
@@ -280,3 +285,69 @@ def gated() -> Any:
 @dag(gate=fail)
 def shut() -> Any:
     return say("nobody comes here")
+
+
+@task(executor="main")
+def weigh(*values: Any) -> int:
+    """A small number that depends on all that it is given."""
+    return sum((place + 2) * len(str(value)) for place, value in enumerate(values)) % 101
+
+
+@task(executor="main", retry_limit=2, retry_delay=0.001)
+def weigh_at_last(*values: Any) -> int:
+    if current_job().attempt < 3:
+        raise RuntimeError("not yet")
+    return weigh(*values)
+
+
+@task(executor="main")
+def numbers(length: int, *values: Any) -> list[int]:
+    return list(range(length))
+
+
+@task(executor="main")
+def letters(names: list[str], *values: Any) -> list[str]:
+    return names
+
+
+def draw(node: dict[str, Any], parents: list[Any]) -> Any:
+    """What a node of a drawn dag is; see `drawing.py`."""
+    size = node["size"]
+    match node["kind"]:
+        case "weigh":
+            return weigh(*parents)
+        case "retry":
+            return weigh_at_last(*parents)
+        case "fail":
+            return fail("drawn", *parents)
+        case "skip":
+            return skip("drawn", *parents)
+        case "after":
+            return weigh.options(join=node["rule"])().after(*parents)
+        case "join":
+            return weigh.options(join=node["rule"])(*parents)
+        case "merge":
+            return merge(*parents, join=node["rule"])
+        case "map":
+            return weigh.map(numbers(size, *parents), batch=node["batch"])
+        case "map that skips":
+            return half.map(numbers(size, *parents), batch=node["batch"])
+        case "map that fails":
+            return only_small.map(numbers(size, *parents))
+        case "map of a dag":
+            return inner.map(numbers(min(size, 2), *parents))
+        case "branch":
+            return branch(numbers(size % 2, *parents), lambda: weigh(weigh(*parents)), lambda: fail("else"))
+        case "choose":
+            paths = {"a": weigh, "b": lambda: skip("b"), "c": lambda: weigh(*parents)}
+            return choose(letters(node["names"], *parents), paths)
+    raise AssertionError(node)
+
+
+@dag
+def drawn(plan: list[dict[str, Any]]) -> Any:
+    made: list[Any] = []
+    for node in plan:
+        parents = [made[number] for number in node["parents"]]
+        made.append(draw(node, [optional(parent) if node["optional"] else parent for parent in parents]))
+    return made
