@@ -20,6 +20,7 @@ from marie_celery.config import Settings, load_settings
 from marie_celery.errors import ConfigError, RunWaits
 from marie_celery.local.start import run_local
 from marie_celery.operations import Operations
+from marie_celery.resources.settings import MOST, QuantitySettings
 from marie_celery.run import Run
 from marie_celery.store.connection import check_server, clear_errors, connect, is_redis_url
 from marie_celery.store.reading import Reader
@@ -150,9 +151,15 @@ class Marie:
 
 
 def surroundings(app: Celery, builder: Builder, now_ms: int) -> Surroundings:
-    """What a run in this process is checked against: as at a submit, or only against itself if the app is not bound."""
+    """What a run in this process is checked against: as at a submit, or only against itself if the app is not bound.
+
+    A resource that the settings do not have may have been declared in Redis, where nobody looks now.
+    """
+    nodes = list(builder.all_nodes())
+    declared = {name: QuantitySettings(quantity=MOST) for node in nodes for name in node.options.resources or ()}
     marie = _bound.get(app)
     if marie is None:
-        settings = load_settings()
-        return Surroundings(settings, {node.options.executor or "" for node in builder.all_nodes()}, now_ms=now_ms)
-    return Surroundings(marie.settings, marie.executors(), marie.tasks().keys(), now_ms)
+        executors = {node.options.executor or "" for node in nodes}
+        return Surroundings(load_settings(), executors, now_ms=now_ms, resources=declared)
+    resources = {**declared, **marie.settings.resources}
+    return Surroundings(marie.settings, marie.executors(), marie.tasks().keys(), now_ms, resources=resources)

@@ -150,51 +150,51 @@ def clean_up_quietly() -> None:
     """Says nothing that differs from run to run."""
 
 
-@dag
+@dag(name="conform-one")
 def one(name: str, args: list[Any]) -> Any:
     """A single task by name."""
     return globals()[name](*args)
 
 
-@dag
+@dag(name="conform-joined")
 def joined(parents: list[str], rule: str) -> Any:
     """A join of parents that complete, fail or skip."""
     kinds = {"completed": lambda: add(1), "failed": fail, "skipped": skip}
     return say.options(join=rule, name="join")("ran").after(*[kinds[kind]() for kind in parents])
 
 
-@dag
+@dag(name="conform-broken_branch")
 def broken_branch() -> Any:
     broken = add(fail())
     clean = say.options(join="all_done", name="clean")("up").after(broken)
     return {"fine": add(1), "below": add(broken), "clean": clean}
 
 
-@dag(fail_fast=True)
+@dag(name="conform-impatient", fail_fast=True)
 def impatient() -> Any:
     first = fail()
     return [first, add(add(succeed_on_attempt.options(retry_delay=60, retry_limit=9)(99)))]
 
 
-@dag
+@dag(name="conform-billed")
 def billed(number: int) -> Invoice:
     invoice = Invoice(number=number, due=datetime.fromisoformat("2026-11-18T12:00:00+00:00"))
     return bill(bill(invoice, [Line("a", 1.0)]), [Line("b", 2.0), Line("c", 3.0)])
 
 
-@dag
+@dag(name="conform-parts")
 def parts() -> Any:
     whole = say({"a": [1, {"b": "deep"}], "$ref": 7})
     return {"literal": whole, "part": say(whole["a"][1]["b"]), "of nothing": say(skip()["a"])}
 
 
-@dag
+@dag(name="conform-merged")
 def merged(width: int) -> Any:
     gate = merge(*[add(number) for number in range(width)])
     return total([add(1).after(gate) for _ in range(width)])
 
 
-@dag
+@dag(name="conform-layered")
 def layered(layers: int, width: int) -> Any:
     x: Any = 0
     for _ in range(layers):
@@ -202,63 +202,63 @@ def layered(layers: int, width: int) -> Any:
     return x
 
 
-@dag
+@dag(name="conform-mapped")
 def mapped(xs: list[int], name: str = "add", batch: int | None = None) -> Any:
     return total.options(join="none_failed")(globals()[name].map(say(xs), batch=batch))
 
 
-@dag
+@dag(name="conform-map_of_map")
 def map_of_map(xs: list[int]) -> Any:
     return add.map(add.map(xs), y=10)
 
 
-@dag
+@dag(name="conform-two_lists")
 def two_lists(xs: list[int], ys: list[int]) -> Any:
     return add.map(say(xs), say(ys))
 
 
-@dag
+@dag(name="conform-map_of_text")
 def map_of_text() -> Any:
     return add.map(say("not a list"))
 
 
-@dag
+@dag(name="conform-inner")
 def inner(x: int) -> Any:
     return {"sum": total(add.map(say([x, x]))), "sign": branch(x, lambda: say("some"), lambda: "none")}
 
 
-@dag
+@dag(name="conform-mapped_dag")
 def mapped_dag(xs: list[int]) -> Any:
     return inner.map(say(xs))
 
 
-@dag
+@dag(name="conform-nested")
 def nested(x: int) -> Any:
     return [inner(say(x)), inner(add(x))]
 
 
-@dag
+@dag(name="conform-branched")
 def branched(value: Any) -> Any:
     taken = branch(say(value), lambda: add(1), lambda: say("other"))
     return {"branch": taken, "after": say(taken)}
 
 
-@dag
+@dag(name="conform-switched")
 def switched(value: Any) -> Any:
     return switch(say(value), {"a": lambda: say("A"), 1: lambda: [add(1), 2]})
 
 
-@dag
+@dag(name="conform-switched_by_default")
 def switched_by_default(value: Any) -> Any:
     return switch(say(value), {"a": lambda: say("A")}, default=lambda: say("D"))
 
 
-@dag
+@dag(name="conform-chosen")
 def chosen(names: Any) -> Any:
     return choose(say(names), {"p": lambda: say("P"), "q": lambda: {"q": add(1)}, "r": fail})
 
 
-@dag
+@dag(name="conform-branch_in_branch")
 def branch_in_branch(outer: bool, within: bool) -> Any:
     return branch(
         say(outer),
@@ -267,22 +267,22 @@ def branch_in_branch(outer: bool, within: bool) -> Any:
     )
 
 
-@dag
+@dag(name="conform-with_optional")
 def with_optional() -> Any:
     return say(add(1), optional(fail()), optional(skip()))
 
 
-@dag(on_failure=clean_up, finally_=clean_up)
+@dag(name="conform-with_ends", on_failure=clean_up, finally_=clean_up)
 def with_ends(name: str) -> Any:
     return globals()[name]()
 
 
-@dag(gate=open_at_last, gate_every=0.01)
+@dag(name="conform-gated", gate=open_at_last, gate_every=0.01)
 def gated() -> Any:
     return add(add(1))
 
 
-@dag(gate=fail)
+@dag(name="conform-shut", gate=fail)
 def shut() -> Any:
     return say("nobody comes here")
 
@@ -344,7 +344,7 @@ def draw(node: dict[str, Any], parents: list[Any]) -> Any:
     raise AssertionError(node)
 
 
-@dag
+@dag(name="conform-drawn")
 def drawn(plan: list[dict[str, Any]]) -> Any:
     made: list[Any] = []
     for node in plan:

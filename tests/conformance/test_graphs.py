@@ -66,16 +66,14 @@ def test_a_list_longer_than_allowed_fails_the_map(run: RunDag, dags: ModuleType)
 def test_a_dag_can_be_mapped(run: RunDag, dags: ModuleType) -> None:
     ended = run(dags.mapped_dag, [0, 3])
     assert ended.result() == [{"sum": 2, "sign": "none"}, {"sum": 8, "sign": "some"}]
-    assert {"inner[1]/add[0]", "inner[1]/branch"} <= set(states(ended)) | {
-        name.partition("-")[0] for name in states(ended)
-    }
+    assert {"conform-inner[1]/add[0]", "conform-inner[1]/total"} <= set(states(ended))
     assert run(dags.mapped_dag, []).result() == []
 
 
 def test_a_dag_within_a_dag_is_part_of_it(run: RunDag, dags: ModuleType) -> None:
     ended = run(dags.nested, 0)
     assert ended.result() == [{"sum": 2, "sign": "none"}, {"sum": 4, "sign": "some"}]
-    assert {"inner/total", "inner-2/total"} <= set(states(ended))
+    assert {"conform-inner/total", "conform-inner-2/total"} <= set(states(ended))
 
 
 @pytest.mark.parametrize("value", [True, 1, "x", [0], {"a": None}, 0.5])
