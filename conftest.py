@@ -1,3 +1,3 @@
 """Our own tests use what users get."""
 
-pytest_plugins = ["marie_celery.testing"]
+pytest_plugins = ["marie_celery.testing", "pytester"]

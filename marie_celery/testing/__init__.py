@@ -9,6 +9,7 @@
     benches.py   where a dag runs: this process, or a cluster of your app
     faults.py    failures on order
     looking.py   what became of the jobs of a run
+    clusters.py  a cluster per app, for the time of the session
     fixtures.py  marie_local, marie_cluster
 """
 
@@ -17,9 +18,9 @@ from marie_celery.testing.faults import Faults, InjectedError
 from marie_celery.testing.fixtures import (
     marie_app,
     marie_cluster,
+    marie_clusters,
     marie_environment,
     marie_local,
-    marie_session,
     marie_worker_options,
 )
 from marie_celery.testing.looking import assert_order, assert_states, attempts, order, reasons, states
@@ -34,9 +35,9 @@ __all__ = [
     "attempts",
     "marie_app",
     "marie_cluster",
+    "marie_clusters",
     "marie_environment",
     "marie_local",
-    "marie_session",
     "marie_worker_options",
     "order",
     "reasons",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from marie_celery.authoring.dag import Dag
@@ -32,11 +35,28 @@ class LocalBench:
 
 
 class ClusterBench:
-    def __init__(self, cluster: Cluster, marie: Marie, faults: Faults) -> None:
+    marie: Marie
+
+    def __init__(self, cluster: Cluster, environment: Mapping[str, str], faults: Faults) -> None:
         self.cluster = cluster
-        self.marie = marie
+        self.environment = environment
+        """What this process has to have in its own, to talk to the cluster."""
         self.faults = faults
         self._clock = SystemClock()
+
+    @contextmanager
+    def in_environment(self) -> Iterator[None]:
+        """Celery asks the environment for its broker each time that it connects."""
+        before = {name: os.environ.get(name) for name in self.environment}
+        os.environ.update(self.environment)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
     def submit(self, dag: Dag[..., Any], *args: Any, **kwargs: Any) -> Run:
         return self.marie.submit(dag, *args, **kwargs)

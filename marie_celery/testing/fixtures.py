@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from celery import Celery, current_app
-from celery.app.utils import find_app
 
-from marie_celery.cluster import Cluster
 from marie_celery.errors import ConfigError
-from marie_celery.extension import Marie
 from marie_celery.testing.benches import ClusterBench, LocalBench
-from marie_celery.testing.faults import FOLDER, Faults
+from marie_celery.testing.clusters import Clusters
+from marie_celery.testing.faults import Faults
 
 
 @pytest.fixture(scope="session")
@@ -43,41 +39,24 @@ def marie_local(tmp_path: Path) -> LocalBench:
 
 
 @pytest.fixture(scope="session")
-def marie_session(
-    marie_app: str,
-    marie_environment: Mapping[str, str],
-    marie_worker_options: Sequence[str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[ClusterBench]:
-    """A server, a scheduler and a worker for all executors, once for all tests."""
-    folder = tmp_path_factory.mktemp("marie")
-    faults = Faults(folder / "faults")
-    # Its processes find the modules that the tests find.
-    path = os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)])
-    environment = {"PYTHONPATH": path, **marie_environment, FOLDER: str(faults.folder)}
-    with (
-        Cluster(marie_app, environment=environment, log=folder / "logs") as cluster,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        # Celery asks the environment for its broker each time that it connects, and so do we.
-        for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *marie_environment):
-            patch.setenv(name, cluster.environment[name])
-        app: Celery = find_app(marie_app)
-        app.loader.import_default_modules()
-        marie = Marie.of(app)
-        marie.forget()
-        cluster.start_scheduler()
-        options = ["--include", "marie_celery.testing.faults", "--loglevel", "warning", *marie_worker_options]
-        cluster.start_celery("worker", ["worker", "--hostname", "worker@%h", *options])
-        yield ClusterBench(cluster, marie, faults)
-        marie.forget()
+def marie_clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clusters]:
+    clusters = Clusters(tmp_path_factory.mktemp("marie"))
+    yield clusters
+    clusters.stop()
 
 
 @pytest.fixture
-def marie_cluster(marie_session: ClusterBench) -> Iterator[ClusterBench]:
-    """Runs dags on a real server, scheduler and worker of your app (see `marie_app`)."""
+def marie_cluster(
+    marie_clusters: Clusters,
+    marie_app: str,
+    marie_environment: Mapping[str, str],
+    marie_worker_options: Sequence[str],
+) -> Iterator[ClusterBench]:
+    """Runs dags on a real server, scheduler and worker of your app (see `marie_app`), started once per session."""
+    bench = marie_clusters.of(marie_app, marie_environment, marie_worker_options)
     before: Celery = current_app._get_current_object()
-    marie_session.marie.app.set_current()
-    yield marie_session
-    marie_session.faults.clear()
+    bench.marie.app.set_current()
+    with bench.in_environment():
+        yield bench
+    bench.faults.clear()
     before.set_current()

@@ -141,5 +141,6 @@ def test_a_bad_dag_is_refused_with_all_its_problems_at_once(run: RunDag, dags: M
 def test_a_run_tells_what_it_was_submitted_with(run: RunDag, dags: ModuleType) -> None:
     ended = run(dags.layered.options(priority="high", labels={"by": "me"}, soft_sla="1h"), 1, 2)
     status = ended.status()
-    assert (status.dag, status.priority, status.labels, status.jobs, status.done) == ("conform-layered", 80, {"by": "me"}, 3, 3)
+    assert (status.dag, status.priority, status.labels) == ("conform-layered", 80, {"by": "me"})
+    assert (status.jobs, status.done) == (3, 3)
     assert status.state is RunState.COMPLETED and status.soft_ms is not None and status.hard_ms is None
