@@ -8,6 +8,7 @@
     ├── MapError (ValueError)            a map cannot take items from what it was given
     ├── BranchError (ValueError)         a value names no path of a branch
     ├── DuplicateRun                     a run with this key exists; .run_id tells which
+    ├── QueueFull                        the in-process scheduler takes no more; .max_queue_size tells its limit
     ├── UnknownRun (LookupError)
     ├── UnknownJob (LookupError)
     ├── UnknownExecutor (LookupError)
@@ -72,6 +73,12 @@ class DuplicateRun(MarieError):
         self.key = key
         self.run_id = run_id
         super().__init__(f"run {run_id} already has the key '{key}'")
+
+
+class QueueFull(MarieError):
+    def __init__(self, max_queue_size: int) -> None:
+        self.max_queue_size = max_queue_size
+        super().__init__(f"{max_queue_size} already wait for a slot (max_queue_size): try again later")
 
 
 class UnknownRun(MarieError, LookupError):
