@@ -1,6 +1,6 @@
 """How fast a run of 100 000 jobs is accepted: built, checked and written. Exits non-zero below the bar.
 
-    python benchmarks/submit.py [--jobs 100000] [--rounds 3]
+    python -m benchmarks.submit [--jobs 100000] [--rounds 3]
 """
 
 from __future__ import annotations

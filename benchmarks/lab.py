@@ -1,0 +1,53 @@
+"""A cluster of our own with the tasks of `lab_app.py`, for benchmarks that need real workers."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+from marie_celery.cluster import Cluster
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_SECONDS = 120.0
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Lab(Cluster):
+    app_module: ModuleType
+    """`lab_app`, bound to this cluster's server."""
+
+    def start_workers(self, processes: int = 2) -> None:
+        """Returns when they work."""
+        self.start_worker("main", slots=processes, options=["-l", "error"])
+        self.warm_up()
+
+    def warm_up(self) -> None:
+        self.app_module.flood.submit(50).result(PATIENCE_SECONDS)
+
+    def processor_seconds(self, name: str) -> float:
+        """Of the process of this name and of its children, so far."""
+        pid = self.processes[name].pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return sum(processor_seconds(each) for each in (pid, *map(int, children)))
+
+
+def processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@contextmanager
+def lab(**settings: str) -> Iterator[Lab]:
+    """One per process: the app is bound to the server of the first. `settings` are variables such as MARIE_NAMESPACE."""
+    with TemporaryDirectory(prefix="marie-lab-") as logs:
+        given = {"MARIE_CONFIG": "", "PYTHONPATH": str(ROOT), **settings}
+        with Lab("benchmarks.lab_app", environment=given, log=Path(logs)) as made:
+            for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *settings, "MARIE_CONFIG"):
+                os.environ[name] = made.environment[name]
+            made.app_module = importlib.import_module("benchmarks.lab_app")
+            yield made
