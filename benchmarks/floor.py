@@ -58,7 +58,7 @@ class Meter:
 
 
 class RedisMeter(Meter):
-    """The same by the count of Redis itself. Asking for it takes longer than the call, so the clock is of no use here."""
+    """The same by the count of Redis itself. Asking for it takes longer than the call: the clock is of no use here."""
 
     def __init__(self, client: Any) -> None:
         super().__init__()
@@ -143,9 +143,8 @@ def main() -> int:
                 often = f"{by_clock.microseconds(name):.0f} µs × {calls / given.jobs:.2f} a job"
                 report.line(f"{dag}: {name}", often, inside)
             whole = sum(by_clock.seconds.values())
-            report.line(
-                f"{dag}: all of it", f"{whole * 1e6 / given.jobs:.0f} µs a job", f"{given.jobs / whole:,.0f} jobs/s"
-            )
+            each = f"{whole * 1e6 / given.jobs:.0f} µs a job"
+            report.line(f"{dag}: all of it", each, f"{given.jobs / whole:,.0f} jobs/s")
         floor.transport.close()
     return report.end("floor", write=given.write)
 

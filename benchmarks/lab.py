@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,11 +44,13 @@ def processor_seconds(pid: int) -> float:
 
 @contextmanager
 def lab(**settings: str) -> Iterator[Lab]:
-    """One per process: the app is bound to the server of the first. `settings` are variables such as MARIE_NAMESPACE."""
+    """Settings are variables such as MARIE_RELAY_SECONDS."""
     with TemporaryDirectory(prefix="marie-lab-") as logs:
         given = {"MARIE_CONFIG": "", "PYTHONPATH": str(ROOT), **settings}
         with Lab("benchmarks.lab_app", environment=given, log=Path(logs)) as made:
-            for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *settings, "MARIE_CONFIG"):
-                os.environ[name] = made.environment[name]
+            # An app takes its addresses when it is made, so each lab has one of its own.
+            names = ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *given)
+            os.environ.update({name: made.environment[name] for name in names})
+            sys.modules.pop("benchmarks.lab_app", None)
             made.app_module = importlib.import_module("benchmarks.lab_app")
             yield made

@@ -48,20 +48,7 @@ def naps(count: int, seconds: float) -> list[float]:
 
 @marie.dag
 def hops(length: int) -> list[list[float]]:
-    """One after the other."""
     row = [hop([])]
     for _ in range(length):
         row.append(hop([row[-1]]))
     return row[1:]
-
-
-@marie.dag
-def layers(count: int, width: int) -> list[list[float]]:
-    """Each layer waits for the last of the one before it."""
-    done = []
-    last = hop([])
-    for _ in range(count):
-        layer = [hop([last]) for _ in range(width)]
-        last = hop(layer)
-        done += [*layer, last]
-    return done
