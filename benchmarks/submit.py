@@ -51,7 +51,7 @@ class Client:
 
 
 def bytes_per_job(url: str, jobs: int) -> float:
-    """What a waiting job takes in Redis, arguments included. The first run pays for the scripts, so the second counts."""
+    """What a waiting job takes in Redis, arguments included. The first run pays for the scripts: the second counts."""
     client = Client(url)
     client.submit(jobs)
     before = client.memory()
