@@ -88,7 +88,7 @@ def more_schedulers(cluster: Lab, report: Report) -> None:
             cluster.warm_up()
         began = perf_counter()
         cluster.app_module.flood.submit(MOST_COMPLETED).result(PATIENCE_SECONDS)
-        report.line(f"jobs with {count} schedulers", f"{MOST_COMPLETED / (perf_counter() - began):,.0f}/s")
+        report.line(f"schedulers: {count}", f"{MOST_COMPLETED / (perf_counter() - began):,.0f}/s")
 
 
 def more_processes(report: Report) -> None:
@@ -101,7 +101,7 @@ def more_processes(report: Report) -> None:
             cluster.app_module.naps.submit(NAPS, NAP_SECONDS).wait(PATIENCE_SECONDS)
             took = perf_counter() - began
             share = NAPS * NAP_SECONDS / processes / took
-            what = f"jobs of {NAP_SECONDS * 1000:.0f} ms on {processes} processes"
+            what = f"jobs of {NAP_SECONDS * 1000:.0f} ms, processes: {processes}"
             report.line(what, f"{NAPS / took:,.0f}/s", f"{share:.0%} of their time is work")
 
 

@@ -95,7 +95,7 @@ class Line:
         """Most of what waits in a busy cluster belongs to runs that have begun."""
         self.store.renew(WORKER, {"host": "bench"}, {EXECUTOR: 10**9})
         for run in self.client.zrange(self.store.keys.runs, 0, -1):
-            self.store.dispatch([], [(job_id(run, 0), 0)])
+            self.store.dispatch([], [(job_id(str(run), 0), 0)])
         while self.store.advance():
             pass
         self.take_back()
@@ -104,7 +104,7 @@ class Line:
         """What was dispatched becomes ready again, the way it does when nobody starts it in time."""
         slots = self.store.keys.slots(EXECUTOR)
         while held := self.client.zrange(slots, 0, 99):
-            self.client.zadd(slots, dict.fromkeys(held, 0))
+            self.client.zadd(slots, {str(attempt): 0 for attempt in held})
             self.store.reap()
         self.client.delete(EXECUTOR)
 
@@ -173,7 +173,9 @@ def live_flips(line: Line, report: Report) -> None:
 
 
 def flip_latencies(line: Line, moments: dict[str, int]) -> list[int]:
-    key, before, late = line.store.keys.new(EXECUTOR), {}, {}
+    key = line.store.keys.new(EXECUTOR)
+    before: dict[str, float] = {}
+    late: dict[str, int] = {}
     while len(late) < len(moments):
         with line.client.pipeline() as pipe:
             pipe.time()
