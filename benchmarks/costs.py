@@ -19,23 +19,22 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.histogram import percentile
-from benchmarks.lab import PATIENCE_SECONDS, Lab, lab, processor_seconds
+from benchmarks.lab import PATIENCE_SECONDS, WORKERS, Lab, lab, processor_seconds
 from benchmarks.report import Report, can_write
 
 PINGS = 2_000
 SLOW_MICROSECONDS = 2_000
 SHOWN = 10
-PARENT = "worker-main"
 
 
 def clock_by_process(cluster: Lab) -> dict[str, float]:
     """Processor seconds so far."""
-    parent = cluster.processes[PARENT].pid
+    parent = cluster.processes[WORKERS].pid
     return {
         "the server": processor_seconds(cluster.server.pid),
         "the scheduler": cluster.processor_seconds("scheduler"),
         "the worker's parent": processor_seconds(parent),
-        "the worker's processes": cluster.processor_seconds(PARENT) - processor_seconds(parent),
+        "the worker's processes": cluster.processor_seconds(WORKERS) - processor_seconds(parent),
     }
 
 
@@ -63,7 +62,7 @@ def sampled(cluster: Lab, *, wanted: bool) -> Iterator[None]:
             print("py-spy is not installed: nothing is sampled")
         yield
         return
-    parent = cluster.processes[PARENT].pid
+    parent = cluster.processes[WORKERS].pid
     child = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0]
     pids = {"scheduler": cluster.processes["scheduler"].pid, "parent": parent, "process": child}
     spies = [

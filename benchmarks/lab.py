@@ -15,6 +15,7 @@ from marie_celery.cluster import Cluster
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_SECONDS = 120.0
+WORKERS = "worker-main"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -24,7 +25,8 @@ class Lab(Cluster):
 
     def start_workers(self, processes: int = 2) -> None:
         """Returns when they work."""
-        self.start_worker("main", slots=processes, options=["-l", "error"])
+        # A stock worker: `marie worker` would have its events on.
+        self.start_celery(WORKERS, ["worker", "-Q", "main", "-c", str(processes), "-l", "error", "--without-gossip"])
         self.warm_up()
 
     def warm_up(self) -> None:

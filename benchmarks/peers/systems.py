@@ -13,6 +13,8 @@ from benchmarks.peers.environments import Environment, Npm, Own, Venv
 
 Command = tuple[str, ...]
 
+PREFORK = ("-c", "2", "-l", "error", "--without-gossip", "--without-mingle")
+
 
 @dataclass(frozen=True)
 class System:
@@ -34,7 +36,8 @@ def client_of(app: str) -> Command:
 
 def marie(name: str, title: str, relay_seconds: str, choices: str, *, is_watched: bool = False) -> System:
     celery = ("{bin}/celery", "-A", "marie_app")
-    worker = (*celery, "marie", "worker", "--executor", "main", "--slots", "2", "--", "-l", "error")
+    # A stock worker: `marie worker` would have its events on.
+    worker = (*celery, "worker", "-Q", "main", *PREFORK)
     watched: tuple[Command, ...] = ((*celery, "flower", "--address=127.0.0.1", "--port={port}", "--logging=error"),)
     return System(
         name,
@@ -66,7 +69,7 @@ CELERY = System(
     "Celery",
     Venv("celery", ("celery[redis]==5.7.0",)),
     client_of("celery_app"),
-    (("{bin}/celery", "-A", "celery_app", "worker", "-c", "2", "-l", "error", "--without-gossip", "--without-mingle"),),
+    (("{bin}/celery", "-A", "celery_app", "worker", *PREFORK),),
     "prefork 2, `worker_prefetch_multiplier = 64`, early acks, no events; results in Redis; flood by `group`, "
     "the rest by canvas (`chain`, `chord`, `chain` of groups and joins)",
 )
@@ -97,17 +100,17 @@ BULLMQ = System(
     Npm("bullmq", ("bullmq@6.7.0", "ioredis@6.0.0")),
     ("{bin}/node", "{apps}/bullmq_app.cjs"),
     (("{bin}/node", "{apps}/bullmq_app.cjs", "worker"),) * 2,
-    "2 processes of Node with `concurrency: 50`; `addBulk`, flows; results by `QueueEvents`; a job has one parent "
-    "only, so a join adds the layer after it",
+    "2 processes of Node with `concurrency: 10` (1 and 200 are slower, 50 is no faster); `addBulk`, flows; results by "
+    "`QueueEvents`; a job has one parent only, so a join adds the layer after it",
 )
 DRAMATIQ = System(
     "dramatiq",
     "Dramatiq",
     Venv("dramatiq", ("dramatiq[redis]==2.2.1",)),
     client_of("dramatiq_app"),
-    (("{bin}/dramatiq", "dramatiq_app", "--processes", "2", "--threads", "1"),),
-    "2 processes with one thread, results in Redis; `pipeline`, `group` with a completion callback that reads the "
-    "results and sends the next layer",
+    (("{bin}/dramatiq", "dramatiq_app", "--processes", "2", "--threads", "4"),),
+    "2 processes with 4 threads (1, 2 and 8 are slower on the whole), results in Redis; `pipeline`, `group` with a "
+    "completion callback that reads the results and sends the next layer",
 )
 PREFECT = System(
     "prefect",

@@ -5,7 +5,7 @@ const readline = require('node:readline');
 
 const PRIME = 9973;
 const QUEUE = 'main';
-const CONCURRENCY = 50;
+const CONCURRENCY = 10;
 const { hostname, port } = new URL(process.env.REDIS_URL);
 const connection = { host: hostname, port: Number(port), maxRetriesPerRequest: null };
 
