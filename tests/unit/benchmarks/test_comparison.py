@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.compare import charts
-from benchmarks.page import replace_between
+from benchmarks.page import PAGE, replace_between
 from benchmarks.peers.bars import BARS, judge
 from benchmarks.peers.chart import bar_chart
 from benchmarks.peers.figures import Results, Spread, number
@@ -131,6 +131,14 @@ class TestCharts:
 
 
 class TestThePage:
+    def test_says_how_each_system_is_run(self):
+        text = PAGE.read_text()
+        assert replace_between(text, "choices", choices_table()) == text
+
+    @pytest.mark.parametrize("part", ["compare", "latency", "growth", "floor", "costs"])
+    def test_has_a_place_for_each_benchmark(self, part):
+        assert "text" in replace_between(PAGE.read_text(), part, "text")
+
     def test_what_is_between_the_marks_is_replaced_and_the_rest_stays(self):
         text = "before\n<!-- compare -->\nold\n<!-- /compare -->\nafter"
         assert replace_between(text, "compare", "new\n") == (
