@@ -100,8 +100,8 @@ BULLMQ = System(
     Npm("bullmq", ("bullmq@6.7.0", "ioredis@6.0.0")),
     ("{bin}/node", "{apps}/bullmq_app.cjs"),
     (("{bin}/node", "{apps}/bullmq_app.cjs", "worker"),) * 2,
-    "2 processes of Node with `concurrency: 10` (1 and 200 were slower in trials, 50 alike); `addBulk`, flows; results by "
-    "`QueueEvents`; a job has one parent only, so a join adds the layer after it",
+    "2 processes of Node with `concurrency: 10` (1 and 200 were slower in trials, 50 alike); `addBulk`, flows; results "
+    "by `QueueEvents`; a job has one parent only, so a join adds the layer after it",
 )
 DRAMATIQ = System(
     "dramatiq",
@@ -109,8 +109,8 @@ DRAMATIQ = System(
     Venv("dramatiq", ("dramatiq[redis]==2.2.1",)),
     client_of("dramatiq_app"),
     (("{bin}/dramatiq", "dramatiq_app", "--processes", "2", "--threads", "4"),),
-    "2 processes with 4 threads (in trials more did no better, 2 did better at joins and worse at the flood), results in "
-    "Redis; `pipeline`, `group` with a completion callback that reads the results and sends the next layer",
+    "2 processes with 4 threads (in trials more did no better, 2 did better at joins and worse at the flood), results "
+    "in Redis; `pipeline`, `group` with a completion callback that reads the results and sends the next layer",
 )
 PREFECT = System(
     "prefect",
