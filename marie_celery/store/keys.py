@@ -41,6 +41,15 @@ def split_attempt(attempt: str) -> tuple[str, int]:
     return job, int(token)
 
 
+NO_TENANT = "-"
+"""Stands for those who name no tenant."""
+
+
+def lane_of(executor: str, tenant: str) -> str:
+    """Where jobs of a tenant wait: `ready:` and `new:` of this name."""
+    return executor if tenant in ("", NO_TENANT) else f"{executor}@{tenant}"
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     namespace: str
@@ -237,6 +246,10 @@ class Keys:
     def short(self, line: str) -> str:
         """zset: ready jobs that are short of a resource, by rank; a line is a resource, resource/key or @highlander"""
         return f"{self.prefix}short:{line}"
+
+    def parked(self, executor: str) -> str:
+        """zset: ready jobs of this executor that stand in such lines, by rank"""
+        return f"{self.prefix}parked:{executor}"
 
     @property
     def supply(self) -> str:

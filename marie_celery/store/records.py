@@ -136,6 +136,8 @@ class ExecutorView:
     holders: Mapping[str, str]
     """attempt → worker, '' while nobody has started it"""
     workers: Mapping[str, int]
+    short: int = 0
+    """Of the ready jobs, those that wait for a resource."""
 
 
 @dataclass(frozen=True, slots=True)

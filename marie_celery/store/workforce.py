@@ -65,8 +65,9 @@ class Workforce(Caller):
                     ready=int(ready),
                     holders=as_mapping(holders),
                     workers={worker: int(slots) for worker, slots in pairs(workers)},
+                    short=int(short),
                 )
-                for name, capacity, target, ready, holders, workers in self.call("capacity")
+                for name, capacity, target, ready, holders, workers, short in self.call("capacity")
             ),
             key=lambda view: view.name,
         )

@@ -34,7 +34,9 @@ GAUGES: dict[str, tuple[str, Callable[[ExecutorSurvey], float | None]]] = {
     "marie_executor_workers": ("Live workers", lambda each: len(each.status.view.workers)),
     "marie_jobs_ready": ("Ready jobs of runs that have begun", lambda each: each.ready),
     "marie_jobs_new": ("Ready jobs of runs that have not begun", lambda each: each.new),
+    "marie_jobs_short": ("Ready jobs that wait for a resource", lambda each: each.short),
     "marie_backlog_seconds": ("Estimated seconds of work that is ready", lambda each: each.backlog.seconds),
+    "marie_backlog_short_seconds": ("The part of it that waits for resources", lambda each: each.backlog_short.seconds),
     "marie_oldest_wait_seconds": ("The longest wait of a ready job", lambda each: each.backlog.oldest_seconds),
 }
 

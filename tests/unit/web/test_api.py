@@ -10,7 +10,20 @@ from marie_celery import Marie
 from marie_celery.capacity import look, report
 from marie_celery.model.retry import FailureKind, RetryPolicy
 from marie_celery.store.store import Store
-from tests.redis.redis_runs import EXECUTOR, NOW, WORKER, begin, dump, first_job, give_capacity, job, new_run, submit
+from tests.redis.redis_runs import (
+    EXECUTOR,
+    NOW,
+    WORKER,
+    begin,
+    dump,
+    first_job,
+    give_capacity,
+    job,
+    new_run,
+    put_in_force,
+    submit,
+)
+from tests.redis.resource_kit import declare, needing, ready_jobs
 from tests.unit.web.web_kit import ask
 
 
@@ -80,12 +93,32 @@ class TestExecutors:
             "available": 0,
             "ready": 2,
             "new": 1,
+            "short": 0,
             "oldest_wait_seconds": 20.5,
         }
         assert (backlog["jobs"], backlog["seconds"], backlog["sampled"]) == (3, 13.0, False)
         assert [band["jobs"] for band in backlog["by_age"]] == [0, 0, 3, 0, 0, 0]
         facts = {"host": "h", "pid": "7", "pool": "prefork"}
         assert workers == [{"name": WORKER, "slots": 1, "draining": False, **facts, "seen_seconds_ago": 0.5}]
+
+    def test_what_is_short_of_a_resource_waits_too(self, app: FastAPI, store: Store) -> None:
+        declare(store, quantity=1)
+        holder, *_ = ready_jobs(store, needing("a", gpu=1), needing("b", gpu=1), needing("c"))
+        begin(store, holder)
+        store.now_ms = NOW + 2_000
+        found = self.one(app)
+        assert (found["ready"], found["new"], found["short"]) == (1, 0, 1)
+        assert (found["backlog"]["jobs"], found["backlog"]["seconds"], found["backlog"]["short_seconds"]) == (2, 2.0, 1.0)
+
+    def test_the_jobs_of_all_tenants_count(self, app: FastAPI, store: Store) -> None:
+        give_capacity(store)
+        begin(store, first_job(store, new_run([job("a"), job("b", estimate=2_000)])))
+        for tenant in ("acme", "zeta"):
+            submit(store, new_run([job("c", estimate=3_000, tenant=tenant)]))
+        found = self.one(app)
+        assert (found["ready"], found["new"], found["backlog"]["seconds"]) == (1, 2, 8.0)
+        put_in_force(store, "slack")
+        assert self.one(app)["backlog"]["jobs"] == 3, "also while they wait for a new rank"
 
     def test_a_draining_worker_is_still_listed(self, app: FastAPI, store: Store) -> None:
         give_capacity(store)
