@@ -5,7 +5,7 @@
     workforce.py   renew, leave, set_target, capacity
     steering.py    cancel, reprioritise, hold, let_go, replay, replan
     command.py     enlist, retire, command, answer
-    resources.py   declare, resize, supply
+    resources.py   declare, resize, supply, stock
     schedules.py   put, remove, look, claim, resume, fired, fire: the slots of schedules
 
 Reading is in `reading.py`, connecting in `connection.py`.

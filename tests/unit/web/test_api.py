@@ -107,8 +107,9 @@ class TestExecutors:
         begin(store, holder)
         store.now_ms = NOW + 2_000
         found = self.one(app)
+        backlog = found["backlog"]
         assert (found["ready"], found["new"], found["short"]) == (1, 0, 1)
-        assert (found["backlog"]["jobs"], found["backlog"]["seconds"], found["backlog"]["short_seconds"]) == (2, 2.0, 1.0)
+        assert (backlog["jobs"], backlog["seconds"], backlog["short_seconds"]) == (2, 2.0, 1.0)
 
     def test_the_jobs_of_all_tenants_count(self, app: FastAPI, store: Store) -> None:
         give_capacity(store)
