@@ -160,6 +160,16 @@ class Keys:
         return f"{self.prefix}workers"
 
     @property
+    def draining(self) -> str:
+        """set: workers that an operator has taken out of service"""
+        return f"{self.prefix}draining"
+
+    @property
+    def declared(self) -> str:
+        """hash: `target <executor>` and `weight <tenant>` as the settings say, so that a change of them is noticed"""
+        return f"{self.prefix}declared"
+
+    @property
     def delayed(self) -> str:
         """zset: jobs that wait for their retry, by when it is due"""
         return f"{self.prefix}delayed"

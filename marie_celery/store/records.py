@@ -141,6 +141,16 @@ class ExecutorView:
 
 
 @dataclass(frozen=True, slots=True)
+class DrainedWorker:
+    """A worker that an operator has taken out of service."""
+
+    name: str
+    is_alive: bool
+    jobs: int
+    """What it still runs."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobView:
     job_id: str
     state: WorkState

@@ -2,7 +2,7 @@
 
     life.py        submit, start, finish, skip, fail
     duties.py      peek, dispatch, promote, rerank, watch, reap, reconcile, prune, advance
-    workforce.py   renew, leave, set_target, capacity
+    workforce.py   renew, leave, drain, take_back, set_target, set_weight, capacity, shares
     steering.py    cancel, reprioritise, hold, let_go, replay, replan
     command.py     enlist, retire, command, answer
     resources.py   declare, resize, supply, stock
