@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
@@ -134,6 +134,11 @@ def changed(settings: ResourceSettings, delta: Delta) -> ResourceSettings:
         case ConcurrencySettings():
             values["limit"] += delta.amount
     return type(settings).model_validate(values)
+
+
+def measures(settings: ResourceSettings) -> dict[str, Any]:
+    """What a change of size changes, as JSON carries it."""
+    return settings.model_dump(mode="json", include={"quantity", "items", "rate", "burst", "limit"})
 
 
 _CHANGES = {

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from marie_celery.resources.rate import TOKEN
-from marie_celery.resources.settings import ResourceSettings
+from marie_celery.resources.settings import ResourceSettings, measures
 
 NO_KEY = "*"
 """Under which units are counted where there are no keys."""
@@ -80,7 +80,7 @@ class Stock:
 
     @property
     def is_resized(self) -> bool:
-        return _measures(self.current) != _measures(self.declared)
+        return measures(self.current) != measures(self.declared)
 
     @property
     def holder_of(self) -> dict[str, str | None]:
@@ -98,8 +98,8 @@ class Stock:
             "holders": self.holders,
             "on_shortage": self.current.on_shortage,
             **self._of_kind(),
-            "declared": _measures(self.declared),
-            "current": _measures(self.current),
+            "declared": measures(self.declared),
+            "current": measures(self.current),
         }
 
     def _of_kind(self) -> dict[str, Any]:
@@ -114,8 +114,3 @@ class Stock:
     def details_as_json(self) -> dict[str, Any]:
         """With its holders and lines."""
         return {**self.as_json(), "holdings": list(map(asdict, self.holdings)), "lines": list(map(asdict, self.lines))}
-
-
-def _measures(settings: ResourceSettings) -> dict[str, Any]:
-    """What a change of size changes."""
-    return settings.model_dump(mode="json", include={"quantity", "items", "rate", "burst", "limit"})
