@@ -35,6 +35,7 @@ def only(items: list[Any]) -> Any:
 READING = [
     *("/", "/healthz", "/metrics"),
     *("/api/capacity", "/api/executors", "/api/runs", "/api/planner", "/api/schedulers"),
+    *("/api/resources", "/api/tenants"),
 ]
 
 
@@ -166,6 +167,24 @@ class TestExecutors:
         assert (answer.status, "'gone'" in answer.error) == (404, True)
 
 
+    def test_its_target_can_be_set_and_taken_away(self, app: FastAPI, store: Store) -> None:
+        give_capacity(store, slots=2)
+        path = f"/api/executors/{EXECUTOR}/target"
+        assert ask(app, path, "POST", {"target": 5}).result == {"name": EXECUTOR, "target": 5}
+        assert (self.one(app)["capacity"], self.one(app)["notes"]) == (5, "TARGET")
+        assert ask(app, path, "POST", {"target": None}).result["target"] is None
+        assert self.one(app)["capacity"] == 2
+
+    @pytest.mark.parametrize("body", [None, {}, {"target": -1}, {"target": "5"}, {"target": 1.5}, {"targets": 1}])
+    def test_a_bad_target_is_refused(self, app: FastAPI, store: Store, body: Any) -> None:
+        give_capacity(store, slots=2)
+        assert ask(app, f"/api/executors/{EXECUTOR}/target", "POST", body).status == 422
+        assert self.one(app)["capacity"] == 2
+
+    def test_an_unknown_one_gets_no_target(self, app: FastAPI) -> None:
+        assert ask(app, "/api/executors/gone/target", "POST", {"target": 1}).status == 404
+
+
 class TestRuns:
     def test_the_newest_come_first(self, app: FastAPI, store: Store) -> None:
         runs = [submit(store) for _ in range(3)]
@@ -266,5 +285,6 @@ class TestHealth:
 
 def test_the_index_names_every_path_once(app: FastAPI) -> None:
     text = ask(app, "/").body.decode()
-    for path in (*READING[1:], "/api/runs/{run_id}", "/api/executors/{name}/pause"):
+    changing = ("/api/executors/{name}/pause", "/api/executors/{name}/target", "/api/resources/{name}/resize")
+    for path in (*READING[1:], "/api/runs/{run_id}", "/api/resources/{name}", *changing):
         assert text.count(f" {path}</code>") == 1

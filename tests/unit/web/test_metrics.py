@@ -5,6 +5,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import EXECUTOR, NOW, begin, first_job, give_capacity, job, new_run, submit
+from tests.redis.resource_kit import declare, needing, ready_jobs
 from tests.unit.web.web_kit import ask
 
 Samples = dict[tuple[str, tuple[str, ...]], float]
@@ -34,7 +35,9 @@ def test_every_executor_has_its_gauges(app: FastAPI, store: Store) -> None:
         "marie_executor_workers": 1,
         "marie_jobs_ready": 1,
         "marie_jobs_new": 1,
+        "marie_jobs_short": 0,
         "marie_backlog_seconds": 6,
+        "marie_backlog_short_seconds": 0,
         "marie_oldest_wait_seconds": 1.5,
     }
     assert {name: found[name, (EXECUTOR,)] for name in expected} == expected
@@ -43,6 +46,30 @@ def test_every_executor_has_its_gauges(app: FastAPI, store: Store) -> None:
 def test_an_unknown_backlog_is_left_out(app: FastAPI, store: Store) -> None:
     first_job(store)
     assert ("marie_backlog_seconds", (EXECUTOR,)) not in scraped(app)
+
+
+def test_resources_tell_size_use_and_who_is_short(app: FastAPI, store: Store) -> None:
+    declare(store, "gpu", quantity=3)
+    declare(store, "mails", kind="rate", rate=1, burst=4)
+    first, *_ = ready_jobs(store, needing("a", gpu=2, mails=1), needing("b", gpu=2), needing("c", gpu=3))
+    begin(store, first)
+    found = scraped(app)
+    gauges = ("marie_resource_size", "marie_resource_used", "marie_resource_holders", "marie_resource_waiting")
+    assert [found[name, ("gpu",)] for name in gauges] == [3, 2, 1, 2]
+    assert [found[name, ("mails",)] for name in gauges] == [4, 1, 1, 0]
+    assert (found["marie_jobs_short", (EXECUTOR,)], found["marie_backlog_short_seconds", (EXECUTOR,)]) == (2, 2)
+
+
+def test_tenants_tell_their_shares(app: FastAPI, store: Store) -> None:
+    give_capacity(store)
+    store.set_weight("acme", 3)
+    begin(store, first_job(store, new_run([job("a", estimate=3_000, tenant="acme")])))
+    submit(store, new_run([job("b", tenant="zeta")]))
+    found = scraped(app)
+    assert found["marie_tenant_share", ("acme", EXECUTOR)] == 0.75
+    assert found["marie_tenant_lag_seconds", (EXECUTOR, "zeta")] == 1
+    assert found["marie_tenant_jobs_waiting", (EXECUTOR, "zeta")] == 1
+    assert found["marie_tenant_jobs_at_work", ("acme", EXECUTOR)] == 1
 
 
 def test_known_counters_begin_at_nothing_and_new_ones_appear(app: FastAPI, store: Store) -> None:

@@ -4,8 +4,8 @@
 -- @include tenants
 -- Ready jobs: `ready:<executor>` has those of runs that have begun, `new:<executor>` those of runs that have not, so
 -- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
--- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong by time alone. What an operator holds back goes from ready
--- to held in the same step.
+-- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong
+-- by time alone. What an operator holds back goes from ready to held in the same step.
 local runs_seen = {}
 local function times_of(run)
   if not runs_seen[run] then
