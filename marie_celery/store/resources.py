@@ -144,12 +144,12 @@ def _stock(name: str, text: str, used: Sequence[str], *rest: Any) -> Stock:
         frozenset(leaving),
         maybe_int(nano_tokens or None),
         int(holders),
-        tuple(_holding(*row) for row in holdings),
+        tuple(holding_of(*row) for row in holdings),
         tuple(sorted((_line(name, *row) for row in lines), key=lambda line: line.key)),
     )
 
 
-def _holding(attempt: str, text: str, worker: str) -> Holding:
+def holding_of(attempt: str, text: str, worker: str) -> Holding:
     amount, key, items = json.loads(text)
     return Holding(attempt, int(amount), key, tuple(items.split(",")) if items else (), worker)
 
