@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -7,6 +11,8 @@ from marie_celery.store.store import Store
 from tests.redis.redis_runs import EXECUTOR, NOW, begin, first_job, give_capacity, job, new_run, submit
 from tests.redis.resource_kit import declare, needing, ready_jobs
 from tests.unit.web.web_kit import ask
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 Samples = dict[tuple[str, tuple[str, ...]], float]
 
@@ -93,6 +99,16 @@ def test_schedulers_are_counted_while_they_live_with_turns_and_errors(app: FastA
     found = scraped(app)
     assert found["marie_schedulers", ()] == 0
     assert ("marie_scheduler_turns_total", ("planner", "s1")) not in found
+
+
+@pytest.mark.parametrize("page", ["scaling.md", "web.md"])
+def test_the_documentation_names_only_what_there_is(app: FastAPI, store: Store, page: str) -> None:
+    give_capacity(store)
+    declare(store)
+    begin(store, first_job(store, new_run([job("a", tenant="acme")])))
+    store.enlist("s1", {"graph": '{"nodes": {"planner": {"turns": 4, "errors": 1}}}'}, exclusive=False)
+    named = set(re.findall(r"marie_[a-z_]+[a-z]", (DOCS / page).read_text())) - {"marie_celery"}
+    assert named <= {name for name, _ in scraped(app)}
 
 
 def test_names_with_quotes_and_line_ends_break_nothing(app: FastAPI, store: Store) -> None:
