@@ -84,12 +84,16 @@ def size_of(settings: ResourceSettings) -> str:
             return f"{settings.rate:g} per second, burst {settings.burst}"
         case "concurrency":
             return f"{settings.limit} under each key"
+        case "own":
+            return f"as {settings.path} decides"
     return "1 under each key"
 
 
 def _in_use(stock: Stock) -> str:
     if stock.nano_tokens is not None:
         return f"{stock.used:.3g} of {stock.size} tokens"
+    if stock.current.kind == "own":
+        return f"{stock.used:g}"
     if stock.current.kind in ("concurrency", "highlander"):
         keys = len(stock.used_by_key)
         return f"{stock.used:g} under {keys} key{'' if keys == 1 else 's'}"

@@ -248,6 +248,18 @@ class Keys:
         """hash: attempt → amount, key and items as JSON"""
         return f"{self.prefix}resource:{resource}:holders"
 
+    def resource_state(self, resource: str) -> str:
+        """hash: what a manager of the user's own knows, as JSON, and its version"""
+        return f"{self.prefix}resource:{resource}:state"
+
+    def resource_grants(self, resource: str) -> str:
+        """hash: attempts that such a manager has promised something → items"""
+        return f"{self.prefix}resource:{resource}:grants"
+
+    def resource_returned(self, resource: str) -> str:
+        """list: attempts that gave something back, of which such a manager has still to hear"""
+        return f"{self.prefix}resource:{resource}:returned"
+
     @property
     def bookings(self) -> str:
         """hash: attempt → the resources it has, with their items, as JSON"""

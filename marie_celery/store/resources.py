@@ -61,7 +61,8 @@ class Resourcing(Caller):
                 resized = changed(before.current, difference(before.declared, declared))
             except ValueError as error:
                 raise ConfigError(f"resource '{name}': {_first(error)}") from None
-            manners = {field: getattr(declared, field) for field in ("consumption", "executors", "on_shortage")}
+            fields = {"consumption", "executors", "on_shortage", "path"} & type(declared).model_fields.keys()
+            manners = {field: getattr(declared, field) for field in fields}
             return Definition(declared, resized.model_copy(update=manners))
 
         self._change(name, step, by)

@@ -6,6 +6,7 @@
     steering.py    cancel, reprioritise, hold, let_go, replay, replan
     command.py     enlist, retire, command, answer
     resources.py   declare, resize, supply, stock
+    grants.py      claims, grant: managers of the user's own
     schedules.py   put, remove, look, claim, resume, fired, fire: the slots of schedules
 
 Reading is in `reading.py`, connecting in `connection.py`.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from marie_celery.store.command import Commanding
 from marie_celery.store.duties import Duties
+from marie_celery.store.grants import Granting
 from marie_celery.store.life import Life
 from marie_celery.store.resources import Resourcing
 from marie_celery.store.schedules import Scheduling
@@ -22,5 +24,5 @@ from marie_celery.store.steering import Steering
 from marie_celery.store.workforce import Workforce
 
 
-class Store(Life, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing):
+class Store(Life, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing, Granting):
     """All changes of state."""

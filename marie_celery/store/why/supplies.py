@@ -37,6 +37,8 @@ def _told(shortage: Shortage, case: Case) -> tuple[str, str]:
     place = f"; it is number {shortage.place} of {shortage.waiting} in line" if shortage.place else ""
     if shortage.size is None:
         return f"{asks}, which nobody has declared", f"the setting 'resources' names '{name}' and a scheduler restarts"
+    if shortage.kind == "own":
+        return f"{asks}, whose manager has not granted it{place}", "a scheduler asks the manager again"
     if amount > shortage.size:
         text = f"{asks}, which has become too small: there are {shortage.size}"
         return text, f"{_more(shortage, amount - shortage.size)}, or cancel the job"

@@ -79,6 +79,12 @@ class TestResources:
         ]
         assert answer["lines"][0]["first"] == [{"job_id": second, "name": "b", "executor": EXECUTOR, "amount": 1}]
 
+    def test_one_with_a_manager_of_its_own_names_it(self, command: Command, app: str, store: Store) -> None:
+        declare(store, "berth", kind="own", manager="harbour:Berths")
+        (row,) = command(app, "resources").stdout.splitlines()[1:]
+        assert row.split() == ["berth", "own", "as", "harbour:Berths", "decides", "0", "0"]
+        assert_refused(command(app, "resize", "berth", "--by", "1"), "resource 'berth': its manager decides how much there is")
+
     def test_an_unknown_one_is_refused(self, command: Command, app: str, store: Store) -> None:
         declare(store)
         assert_refused(command(app, "resources", "gpus"), "there is no resource 'gpus'; there are gpu")

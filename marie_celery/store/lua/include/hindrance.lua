@@ -26,11 +26,11 @@ local function shortage(id, executor, need, score, most)
   local name, amount, key = need[1], need[2], need[3]
   local line = line_of(name, key)
   local place = redis.call('ZRANK', short_key(line), id)
-  local left = available(name, key)
+  local left = available(name, key, id)
   local other, other_name = kept_for(name, line, id, executor, score)
   if left >= amount and other == '' and not place then return nil end
   local size = redis.call('HGET', resource_key(name), 'size') or ''
-  local enough = size ~= '' and left < amount and enough_at(name, amount)
+  local enough = size ~= '' and left < amount and kind_of(name) == 'rate' and enough_at(name, amount)
   return {
     name, kind_of(name) or '', key, amount, left, size, shortage_mode(name, executor),
     place and place + 1 or 0, redis.call('ZCARD', short_key(line)), other, other_name, enough and int(enough) or '',

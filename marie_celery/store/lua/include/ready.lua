@@ -88,6 +88,16 @@ local function lines_of(refused)
   return cjson.encode(lines)
 end
 
+-- Planners that do not park look at what is short in every poll. What waits for a grant stands aside all the same.
+local function worth_a_line(refused)
+  if planner().parks == 1 then return refused end
+  local own = {}
+  for _, refusal in ipairs(refused) do
+    if kind_of(refusal[1]) == 'own' then own[#own + 1] = refusal end
+  end
+  return own
+end
+
 local function parked_key(executor) return P .. 'parked:' .. executor end
 
 local function park(id, executor, score, refused)
@@ -95,7 +105,7 @@ local function park(id, executor, score, refused)
     local line, moment = refusal[1], refusal[3]
     redis.call('ZADD', short_key(line), int(score), id)
     redis.call('ZADD', P .. 'supply', 'LT', int(moment or NOW + LOOK_AGAIN_MS), line)
-    if moment then note_due(line, moment) end
+    if moment and kind_of(line) == 'rate' then note_due(line, moment) end
   end
   redis.call('HSET', job_key(id), 'short', lines_of(refused))
   redis.call('ZADD', parked_key(executor), int(score), id)
@@ -134,7 +144,7 @@ local function put_in_place(id)
     return job, executor
   end
   local score, change = rank(job)
-  local refused = planner().parks == 1 and obstacles(id, executor, job, score) or {}
+  local refused = worth_a_line(obstacles(id, executor, job, score))
   if #refused > 0 then
     park(id, executor, score, refused)
   else
