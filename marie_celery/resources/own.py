@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, cast
 from marie_celery.errors import ConfigError
 from marie_celery.resources.booking import Answer, Manager, Request
 
-_METHODS = ("look", "book", "release", "resize", "can_ever", "state", "from_state")
+METHODS = ("look", "book", "release", "resize", "can_ever", "state", "from_state")
 
 
 class OwnManager(Manager, Protocol):
@@ -53,7 +53,7 @@ def manager_class(path: str) -> type[OwnManager]:
         found: Any = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"the manager '{path}' cannot be imported: {error}") from error
-    missing = [method for method in _METHODS if not callable(getattr(found, method, None))]
+    missing = [method for method in METHODS if not callable(getattr(found, method, None))]
     if missing:
         raise ConfigError(f"the manager '{path}' has no method {', '.join(missing)}")
     return cast("type[OwnManager]", found)

@@ -83,7 +83,8 @@ class TestResources:
         declare(store, "berth", kind="own", manager="harbour:Berths")
         (row,) = command(app, "resources").stdout.splitlines()[1:]
         assert row.split() == ["berth", "own", "as", "harbour:Berths", "decides", "0", "0"]
-        assert_refused(command(app, "resize", "berth", "--by", "1"), "resource 'berth': its manager decides how much there is")
+        refused = command(app, "resize", "berth", "--by", "1")
+        assert_refused(refused, "resource 'berth': its manager decides how much there is")
 
     def test_an_unknown_one_is_refused(self, command: Command, app: str, store: Store) -> None:
         declare(store)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +13,12 @@ from marie_celery.authoring.needs import NeedsOfJobs
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError
 from marie_celery.resources import QuantityManager, RateManager, Request, difference
-from marie_celery.resources.own import Applicant, decide, manager_class
+from marie_celery.resources.own import METHODS, Applicant, decide, manager_class
 from marie_celery.resources.rate import gain_of
 from marie_celery.resources.settings import OwnSettings
 from tests.redis.harbour import Harbour
 
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "resources.md"
 NOW = 1_000_000
 PATH = "tests.redis.harbour:Harbour"
 
@@ -52,6 +56,20 @@ class TestTheClass:
     def test_another_class_is_no_change_of_size(self) -> None:
         assert difference(own(), own("a:B")) == difference(own(), own())
         assert isinstance(OwnSettings.model_validate(own().model_dump()), OwnSettings), "as Redis keeps it"
+
+
+def test_the_example_of_the_documentation_is_one() -> None:
+    section = DOCUMENTATION.read_text().partition("## A manager")[2]
+    (code,) = re.findall(r"```python\n(.*?class Berths.*?)```", section, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    berths = names["Berths"]
+    assert all(callable(getattr(berths, method)) for method in METHODS)
+    first = decide(berths(), [], applicants(20, 20, may_be_passed=True), NOW, 100)
+    assert first.grants == {"a0": ("south",)}
+    state = json.loads(json.dumps(first.state))
+    second = decide(berths.from_state(state), ["a0"], applicants(5, 25), NOW, 100)
+    assert second.grants == {"a0": ("north",), "a1": ("south",)}
 
 
 class TestADecision:
