@@ -11,7 +11,7 @@ end
 local function holders_of_need(name, key, most)
   local found = {}
   local holders = redis.call('HGETALL', resource_key(name) .. ':holders')
-  for i = 1, #holders, 2 do
+  for i = 1, math.min(#holders, 2 * BUDGET), 2 do
     if #found == most then break end
     if not BY_KEY[kind_of(name)] or cjson.decode(holders[i + 1])[2] == key then
       local worker = redis.call('HGET', job_key(string.match(holders[i], '^(.+)%.%d+$')), 'worker') or ''
@@ -30,7 +30,7 @@ local function shortage(id, executor, need, score, most)
   local other, other_name = kept_for(name, line, id, executor, score)
   if left >= amount and other == '' and not place then return nil end
   local size = redis.call('HGET', resource_key(name), 'size') or ''
-  local enough = size ~= '' and left < amount and kind_of(name) == 'rate' and enough_at(name, amount)
+  local enough = size ~= '' and left < amount and enough_at(name, amount)
   return {
     name, kind_of(name) or '', key, amount, left, size, shortage_mode(name, executor),
     place and place + 1 or 0, redis.call('ZCARD', short_key(line)), other, other_name, enough and int(enough) or '',

@@ -104,8 +104,10 @@ local function park(id, executor, score, refused)
   for _, refusal in ipairs(refused) do
     local line, moment = refusal[1], refusal[3]
     redis.call('ZADD', short_key(line), int(score), id)
-    redis.call('ZADD', P .. 'supply', 'LT', int(moment or NOW + LOOK_AGAIN_MS), line)
-    if moment and kind_of(line) == 'rate' then note_due(line, moment) end
+    -- A manager of the user's own is to be asked at once.
+    local look = kind_of(line) == 'own' and NOW or moment or NOW + LOOK_AGAIN_MS
+    redis.call('ZADD', P .. 'supply', 'LT', int(look), line)
+    if moment then note_due(line, moment) end
   end
   redis.call('HSET', job_key(id), 'short', lines_of(refused))
   redis.call('ZADD', parked_key(executor), int(score), id)

@@ -66,7 +66,6 @@ end
 
 -- When time alone will have made enough of it; nil if only a release or a resize can.
 local function enough_at(name, amount)
-  if kind_of(name) == 'own' then return NOW end
   if kind_of(name) ~= 'rate' then return nil end
   local bucket = bucket_of(name)
   if amount > tonumber(redis.call('HGET', resource_key(name), 'size')) then return nil end

@@ -11,7 +11,7 @@ local function look_again_at(line, left_some)
   end
   local moment = left_some and NOW or NOW + LOOK_AGAIN_MS
   for _, need in ipairs(facts_of(head).needs) do
-    local enough = need[1] == line and kind_of(line) == 'rate' and enough_at(line, need[2])
+    local enough = need[1] == line and enough_at(line, need[2])
     if enough then
       note_due(line, enough)
       moment = math.min(moment, enough)
