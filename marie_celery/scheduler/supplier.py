@@ -30,7 +30,7 @@ class Supplier:
                 went, retry_seconds = self._grant(name, path)
                 looked += went
                 next_seconds = earlier(next_seconds, retry_seconds)
-            except (redis.RedisError, OSError):
+            except redis.RedisError:
                 raise
             except Exception:
                 # Foreign code: its jobs wait, all others go on.

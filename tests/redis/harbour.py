@@ -46,7 +46,14 @@ class Stranded(Harbour):
     """Whose harbour master has fallen ill."""
 
     def book(self, holder: str, request: Request, now_ms: int) -> Booking:
-        raise RuntimeError("no harbour master")
+        raise OSError("no harbour master")
+
+
+class Forgetful(Harbour):
+    """Whose book nobody can read."""
+
+    def state(self) -> dict[str, Any]:
+        return {"ships": object()}
 
 
 class Unfinished:

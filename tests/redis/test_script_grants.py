@@ -182,7 +182,9 @@ class TestADuty:
             "resource 'berth' has the manager 'os:system', which the settings do not name"
         ]
 
-    @pytest.mark.parametrize("path", ["tests.redis.harbour:Stranded", "tests.redis.harbour:Unfinished", "nowhere:At"])
+    @pytest.mark.parametrize(
+        "path", [*(f"tests.redis.harbour:{name}" for name in ("Stranded", "Forgetful", "Unfinished")), "nowhere:At"]
+    )
     def test_a_manager_that_stumbles_stops_nobody_else(
         self, store: Store, caplog: pytest.LogCaptureFixture, path: str
     ) -> None:
