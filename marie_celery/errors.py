@@ -13,6 +13,7 @@
     ├── UnknownJob (LookupError)
     ├── UnknownExecutor (LookupError)
     ├── UnknownResource (LookupError)
+    ├── UnknownWorker (LookupError)
     ├── RunWaits                         only one run of its name may wait, and .run_id does
     ├── IllegalTransition (RuntimeError) a state change that the transition table does not have
     └── RunFailed                        .errors maps each failed job to its error
@@ -103,6 +104,12 @@ class UnknownResource(MarieError, LookupError):
     def __init__(self, resource: str, known: Iterable[str]) -> None:
         self.resource = resource
         super().__init__(f"there is no resource '{resource}'; there are {', '.join(sorted(known)) or 'none'}")
+
+
+class UnknownWorker(MarieError, LookupError):
+    def __init__(self, worker: str, known: Iterable[str]) -> None:
+        self.worker = worker
+        super().__init__(f"there is no live worker '{worker}'; there are {', '.join(sorted(known)) or 'none'}")
 
 
 class RunWaits(MarieError):

@@ -153,6 +153,18 @@ class ExecutorView:
     holders: Mapping[str, str]
     """attempt → worker, '' while nobody has started it"""
     workers: Mapping[str, int]
+    short: int = 0
+    """Of the ready jobs, those that wait for a resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainedWorker:
+    """A worker that an operator has taken out of service."""
+
+    name: str
+    is_alive: bool
+    jobs: int
+    """What it still runs."""
 
 
 @dataclass(frozen=True, slots=True)

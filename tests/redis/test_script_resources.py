@@ -70,6 +70,7 @@ class TestBooking:
             f"job:{late}": {"short": '["gpu"]'},
             f"new:{EXECUTOR}": {late: None},
             "short:gpu": {late: rank(runtime=1274, new=True)},
+            f"parked:{EXECUTOR}": {late: rank(runtime=1274, new=True)},
         }
         assert line(store) == [second, late]
         assert left_over(store) == {

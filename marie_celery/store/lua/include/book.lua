@@ -55,7 +55,8 @@ local function book_resources(id, attempt, executor, job)
     if #job.needs > 0 then take_all(id, attempt, job.needs, score) end
     return OK
   end
-  if planner().parks == 1 and redis.call('HGET', job_key(id), 'short') ~= lines_of(refused) then rank_again(id) end
+  local aside = worth_a_line(refused)
+  if #aside > 0 and redis.call('HGET', job_key(id), 'short') ~= lines_of(aside) then rank_again(id) end
   return REFUSED[refused[1][2]]
 end
 

@@ -5,6 +5,8 @@
 --   resource:<name>:items     all items, in their order; resource:<name>:free those that nobody has
 --   resource:<name>:leaving   items that go when they are given back
 --   resource:<name>:holders   attempt → { amount, key, items } as JSON
+--   resource:<name>:grants    of a manager of the user's own: attempt → items that it may have
+--   resource:<name>:returned  the same: attempts that have given back what they had
 -- A need is { name, amount, key }. A line is where those stand who need the same thing: <name>, <name>/<key> where keys
 -- are counted apart, or @<name> for runs of which only one may be under way.
 local TOKEN = 1000000000
@@ -42,8 +44,13 @@ local function fill_bucket(name, bucket, spent)
   redis.call('HSET', resource_key(name), 'level', int(bucket.level - spent), 'at', int(bucket.at))
 end
 
--- Units of this need that nobody has. Of a resource that nobody has declared there are none.
-local function available(name, key)
+local function next_attempt(id)
+  return attempt_id(id, int(tonumber(redis.call('HGET', job_key(id), 'token') or 0) + 1))
+end
+
+-- Units of this need that nobody has. Of a resource that nobody has declared there are none; of one with a manager of the
+-- user's own there is what it has granted.
+local function available(name, key, id)
   local kind = kind_of(name)
   if not kind then
     return 0
@@ -51,6 +58,8 @@ local function available(name, key)
     return redis.call('ZCARD', resource_key(name) .. ':free')
   elseif kind == 'rate' then
     return math.floor(bucket_of(name).level / TOKEN)
+  elseif kind == 'own' then
+    return redis.call('HEXISTS', resource_key(name) .. ':grants', next_attempt(id)) == 1 and math.huge or 0
   end
   return tonumber(redis.call('HGET', resource_key(name), 'size')) -
     tonumber(redis.call('HGET', resource_key(name) .. ':used', counted_under(name, key)) or 0)
@@ -78,6 +87,7 @@ local function passes(line, id, score)
 end
 
 local function is_kept_from(name, line, id, executor, score)
+  if kind_of(name) == 'own' then return false end
   local passed = passes(line, id, score)
   if not passed then return false end
   return shortage_mode(name, executor) == 'hold'
@@ -91,7 +101,7 @@ local function refusals(id, executor, needs, score, promised)
   for _, need in ipairs(needs) do
     local name, amount, key = need[1], need[2], need[3]
     local line = line_of(name, key)
-    local left = available(name, key) - (promised and promised[line] or 0)
+    local left = available(name, key, id) - (promised and promised[line] or 0)
     if left < amount then
       found[#found + 1] = { line, left > 0 and 'short' or 'exhausted', enough_at(name, amount) }
     elseif is_kept_from(name, line, id, executor, score) then
@@ -123,6 +133,10 @@ local function take_all(id, attempt, needs, score)
       if redis.call('EXISTS', short_key(name)) == 0 then redis.call('HDEL', at, 'due') end
     else
       redis.call('HINCRBY', at .. ':used', counted_under(name, key), amount)
+    end
+    if kind == 'own' then
+      items = redis.call('HGET', at .. ':grants', attempt)
+      redis.call('HDEL', at .. ':grants', attempt)
     end
     redis.call('HSET', at .. ':holders', attempt, cjson.encode({ amount, key, items }))
     booked[#booked + 1] = { name, items }
@@ -156,6 +170,12 @@ local function give_back(name, attempt)
   elseif kind ~= 'rate' then
     local under = counted_under(name, key)
     if redis.call('HINCRBY', at .. ':used', under, -amount) <= 0 then redis.call('HDEL', at .. ':used', under) end
+  end
+  if kind == 'own' then
+    redis.call('RPUSH', at .. ':returned', attempt)
+    if redis.call('EXISTS', short_key(name)) == 1 then redis.call('ZADD', P .. 'supply', int(NOW), name) end
+    wake()
+    return nil
   end
   return line_of(name, key)
 end

@@ -27,10 +27,10 @@ local function is_in_order(line, executor)
 end
 
 -- What it lacks now may be something else than before: whoever waits for that must not keep this from others.
-local function stand_in_lines(id, score, refused)
+local function stand_in_lines(id, executor, score, refused)
   if redis.call('HGET', job_key(id), 'short') == lines_of(refused) then return end
   leave_lines(id)
-  park(id, score, refused)
+  park(id, executor, score, refused)
 end
 
 -- Lets those go who stand in a line and now find what they need, the best first.
@@ -51,7 +51,7 @@ local function supply(line)
       wake(executor)
       went = went + 1
     else
-      stand_in_lines(id, score, refused)
+      stand_in_lines(id, executor, score, refused)
       if redis.call('ZSCORE', short_key(line), id) and is_in_order(line, executor) then break end
     end
   end
