@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from redis import Redis
+from redis import Redis, ResponseError
 from redis.commands.core import Script
+from redis.exceptions import NoPermissionError
 
 from marie_celery.config import Settings
 from marie_celery.store.keys import Keys
-from marie_celery.store.scripts import script_names, source
+from marie_celery.store.scripts import library, script_names, source
 
 
 class Caller:
@@ -22,12 +23,33 @@ class Caller:
         self.keys = Keys(settings.namespace)
         self.now_ms = now_ms
         """A test's clock; None is the time of Redis."""
+        self._keeps_functions = True
+        """Until the server says otherwise."""
         self._scripts: dict[str, Script] = {name: client.register_script(source(name)) for name in script_names()}
 
     def call(self, name: str, *arguments: object) -> Any:
         clock = "" if self.now_ms is None else self.now_ms
         given: list[Any] = [clock, self.settings.max_events, *arguments]
+        if self._keeps_functions:
+            return self._call_function(name, given)
         return self._scripts[name](keys=[self.keys.prefix], args=given)
+
+    def _call_function(self, name: str, given: list[Any]) -> Any:
+        function, text = library(name)
+        try:
+            return self.client.fcall(function, 1, self.keys.prefix, *given)
+        except ResponseError as error:
+            if not str(error).startswith("Function not found"):
+                if not _is_refused(error):
+                    raise
+                self._keeps_functions = False
+                return self._scripts[name](keys=[self.keys.prefix], args=given)
+        try:
+            self.client.function_load(text)
+        except ResponseError as error:
+            # Somebody else was faster, or this user may not keep functions.
+            self._keeps_functions = "already exists" in str(error)
+        return self.call(name, *given[2:])
 
     def read_clock(self) -> int:
         """The time of Redis, or of the test, in milliseconds."""
@@ -35,6 +57,11 @@ class Caller:
             return self.now_ms
         seconds, micros = self.client.time()
         return int(seconds) * 1000 + int(micros) // 1000
+
+
+def _is_refused(error: ResponseError) -> bool:
+    """A server before version 7, or a user without the right to call functions."""
+    return isinstance(error, NoPermissionError) or "unknown command" in str(error).lower()
 
 
 def in_ms(seconds: float) -> int:

@@ -2,13 +2,19 @@
 
 Generated parts keep one source of truth: the transition table, the return codes and the
 widths of the sort keys exist only in Python.
+
+A script is the same text in two forms. `source` is for EVAL, which every server knows; there all functions of a script
+are made again with every call, and that is most of what a short call costs. `library` is for servers that keep functions
+(Redis 7, Valkey): they are made once, and only what is marked `-- @fresh` is made anew for each call.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from marie_celery.model.states import TRANSITIONS
 from marie_celery.planning import GlobalPriorityExecutionPlanner
@@ -20,6 +26,15 @@ FOLDER = Path(__file__).parent / "lua"
 
 _INCLUDE = re.compile(r"^-- @include (\w+)\n", re.MULTILINE)
 _GENERATE = re.compile(r"^-- @generate (\w+)\n", re.MULTILINE)
+_FRESH = re.compile(r"^local (\w+)(?: = (.*))? -- @fresh\n", re.MULTILINE)
+
+
+_UNPACK = "local unpack = unpack or table.unpack\n"
+
+
+class Library(NamedTuple):
+    function: str
+    text: str
 
 
 def script_names() -> list[str]:
@@ -42,6 +57,34 @@ def source(name: str) -> str:
         return _GENERATE.sub(lambda match: _GENERATORS[match[1]](), _INCLUDE.sub(include, text))
 
     return expand((FOLDER / f"{name}.lua").read_text())
+
+
+@cache
+def library(name: str) -> Library:
+    """The script as a library of one function. Its name tells its text, so that versions can live side by side."""
+    text = source(name)
+    body = _body(name)
+    assert text.endswith(body)
+    made = text[: -len(body)]
+    fresh = "".join(f"  {variable} = {value or 'nil'}\n" for variable, value in _FRESH.findall(made))
+    # A server that keeps functions has this one under its old name, and shows it only to a function that runs.
+    made = _FRESH.sub(r"local \1\n", made).replace(_UNPACK, "")
+    function = f"marie_{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return Library(
+        function,
+        f"#!lua name={function}\nlocal KEYS, ARGV\n{made}\n"
+        f"local function make_fresh()\n{fresh}end\n"
+        f"local function run()\n{body}\nend\n"
+        f"redis.register_function('{function}', function(keys, args)\n"
+        "  KEYS, ARGV = keys, args\n  make_fresh()\n  return run()\nend)\n",
+    )
+
+
+def _body(name: str) -> str:
+    """What a script does by itself, after all that it includes."""
+    text = (FOLDER / f"{name}.lua").read_text()
+    marks = [*_INCLUDE.finditer(text), *_GENERATE.finditer(text)]
+    return text[max(mark.end() for mark in marks) :]
 
 
 def _transitions() -> str:

@@ -10,6 +10,7 @@ import redis
 
 from marie_celery.config import Settings
 from marie_celery.embedded import EmbeddedServer
+from marie_celery.store.scripts import library, script_names
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import NOW
 
@@ -23,6 +24,8 @@ def server() -> Iterator[EmbeddedServer]:
 @pytest.fixture(scope="session")
 def real_client(server: EmbeddedServer) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(server.url, decode_responses=True) as client:
+        for name in script_names():  # tests that count commands should not count these
+            client.function_load(library(name).text)
         yield client
 
 

@@ -3,15 +3,16 @@
 --   ARGV[1]  '' for the time of Redis, or milliseconds (a test's clock)
 --   ARGV[2]  cap of the event stream
 -- A script's own arguments begin at ARGV[3].
-local P = KEYS[1]
-local NOW_US
-if ARGV[1] == '' then
+-- What is marked @fresh is made anew for every call, also where the functions are kept by the server.
+local function microseconds()
+  if ARGV[1] ~= '' then return tonumber(ARGV[1]) * 1000 end
   local time = redis.call('TIME')
-  NOW_US = tonumber(time[1]) * 1000000 + tonumber(time[2])
-else
-  NOW_US = tonumber(ARGV[1]) * 1000
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
-local NOW = math.floor(NOW_US / 1000)
+
+local P = KEYS[1] -- @fresh
+local NOW_US = microseconds() -- @fresh
+local NOW = math.floor(NOW_US / 1000) -- @fresh
 local unpack = unpack or table.unpack
 
 local function int(number)
@@ -34,7 +35,7 @@ local function attempt_id(id, token) return id .. '.' .. token end
 
 -- What one call may touch before it leaves the rest to `advance`.
 local BUDGET = 1000
-local spent = 0
+local spent = 0 -- @fresh
 
 -- A piece of that, as `advance` reads it. That of a run that was replayed says after how many replays it was left: what
 -- is left from before one means nothing any more.
@@ -47,8 +48,8 @@ local function piece(verb, id, detail, position)
 end
 
 -- Executors for which something may have become possible, and nobody is woken before it is known that it has.
-local calls_for
-local woken = false
+local calls_for -- @fresh
+local woken = false -- @fresh
 local function wake(executor)
   if woken then return end
   if calls_for and executor then

@@ -2,7 +2,7 @@
 -- Books a slot and the resources of a ready job, all or nothing. Everything that must hold is checked here, in the step that changes it.
 -- @generate codes
 
-local overall = math.huge
+local overall = math.huge -- @fresh
 local function limit_all(limit)
   if limit <= 0 then return end
   overall = limit
@@ -11,7 +11,7 @@ local function limit_all(limit)
   end
 end
 
-local room = {}
+local room = {} -- @fresh
 local function room_left(executor)
   if not room[executor] then room[executor] = room_of(executor) end
   return math.min(room[executor], overall)

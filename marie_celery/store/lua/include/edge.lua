@@ -1,7 +1,7 @@
 -- @include base
 -- An edge between processes: a bounded list per lane, what each consumer holds, and the books.
 -- An entry is `<lane> <number> <message as JSON>`; numbers grow with every message that enters.
-local E = P .. 'edge:' .. ARGV[3]
+local E = P .. 'edge:' .. ARGV[3] -- @fresh
 
 local function lane_key(lane) return E .. ':' .. lane end
 local function held_key(consumer) return E .. ':held:' .. consumer end

@@ -1,7 +1,7 @@
 -- @include supply
 -- @include highlander
 -- The end of a job, and the end of a run whose jobs have all ended. What follows for others is noted in `settling`.
-local settling = {}
+local settling = {} -- @fresh
 local end_job
 
 local function end_run(run, key)

@@ -6,7 +6,7 @@
 --   job: level, priority, soft, hard, runtime, path, ready, submitted, activated (milliseconds, nil = unknown)
 local BUCKET = 900000
 
-local policy_in_force
+local policy_in_force -- @fresh
 local function planner()
   if not policy_in_force then
     local found = redis.call('HMGET', P .. 'planner', unpack(PLANNER_FIELDS))
@@ -88,5 +88,5 @@ local COMBINE = {
   sla_first = function(score, user) return score * 1000 + user end,
   user_first = function(score, user) return user * 2000 + score end,
   sum = function(score, user) return score + user end,
-  max = math.max,
+  max = function(score, user) return math.max(score, user) end,
 }

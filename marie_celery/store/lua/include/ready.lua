@@ -6,7 +6,7 @@
 -- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
 -- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong
 -- by time alone. What an operator holds back goes from ready to held in the same step.
-local runs_seen = {}
+local runs_seen = {} -- @fresh
 local function times_of(run)
   if not runs_seen[run] then
     local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused', 'highlander')
@@ -20,7 +20,7 @@ local function times_of(run)
   return runs_seen[run]
 end
 
-local learned = {}
+local learned = {} -- @fresh
 local function learned_runtime(task)
   if learned[task] == nil then
     local text = redis.call('HGET', P .. 'estimates', task)
@@ -30,7 +30,7 @@ local function learned_runtime(task)
   return learned[task] or nil
 end
 
-local held_tasks
+local held_tasks -- @fresh
 local function is_held_task(task)
   if not held_tasks then
     held_tasks = {}

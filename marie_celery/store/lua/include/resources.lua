@@ -17,7 +17,7 @@ local BY_KEY = { concurrency = true, highlander = true }
 local function resource_key(name) return P .. 'resource:' .. name end
 local function short_key(line) return P .. 'short:' .. line end
 
-local kinds = {}
+local kinds = {} -- @fresh
 local function kind_of(name)
   if kinds[name] == nil then kinds[name] = redis.call('HGET', resource_key(name), 'kind') end
   return kinds[name]

@@ -102,7 +102,7 @@ do
   SETTLE = { spread = spread, path = walk_path, roots = release_roots, greet = greet }
 end
 
-local settled = 0
+local settled = 0 -- @fresh
 local function settle()
   while settling[settled + 1] do
     settled = settled + 1

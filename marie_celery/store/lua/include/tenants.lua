@@ -17,7 +17,7 @@ local function shares_key(executor) return P .. 'shares:' .. executor end
 local function credit_of(tenant) return tenant and 'credit@' .. tenant or 'credit' end
 
 -- Has anybody ever named a tenant here?
-local shared = {}
+local shared = {} -- @fresh
 local function is_shared(executor)
   if shared[executor] == nil then shared[executor] = redis.call('EXISTS', shares_key(executor)) == 1 end
   return shared[executor]
