@@ -138,7 +138,9 @@ def test_the_environment_bounds_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARIE_SCHEDULER_ENABLED", "true")
     monkeypatch.setenv("MARIE_SCHEDULER_MAX_CONCURRENCY", "1")
 
-    @dag
+    marie = Marie(Celery("bounded"))
+
+    @marie.dag
     def by_priority() -> Any:
         return [step.options(name=str(priority), priority=priority)() for priority in (1, 3, 2)]
 
