@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 # Also there, and longer: planning, simulation, flow_overload.
-BENCHMARKS := compare latency growth floor costs submit planning_pure flow
+BENCHMARKS := compare latency growth floor costs submit local planning_pure flow
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test chaos soak lint bench up docs clean

@@ -1,9 +1,9 @@
 """What a node costs in a run in this process, beside others that run graphs locally. Exits non-zero above the bar.
 
-    python benchmarks/local.py [--rounds 7] [--without-peers]
+    python -m benchmarks.local [--rounds 7] [--without-peers]
 
 The functions do next to nothing, so what is measured is the machinery: from the call that builds the graph to the
-result in hand. Peers that are not in the standard library get an environment of their own below `.venv`; one that
+result in hand. Peers that are not in the standard library run in the environments of the other benchmarks; one that
 cannot be had is skipped with a line.
 """
 
@@ -14,15 +14,18 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-import venv
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 
+from benchmarks.peers.environments import NotHereError
+from benchmarks.peers.systems import DASK, PREFECT
+
 BAR_US = 60.0
-PEERS = {"dask": "dask", "prefect": "prefect>=3 fastapi<0.130"}
+PEERS = {system.name: system.environment for system in (DASK, PREFECT)}
 # Prefect takes milliseconds for a node: it gets fewer of them, and less often.
 SCALES = {"prefect": 0.05}
 ROUNDS = {"prefect": 2}
@@ -164,25 +167,23 @@ def measure(name: str, rounds: int) -> dict[str, float]:
 
 def measure_peer(name: str, rounds: int) -> dict[str, float] | str:
     """Its figures, or why there are none."""
-    home = Path(__file__).parents[1] / ".venv" / f"peer-{name}"
-    python = home / "bin" / "python"
+    environment = PEERS[name]
     try:
-        if not python.exists():
-            venv.create(home, with_pip=True)
-        _call([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS[name].split()])
-        environment = {**os.environ, "PREFECT_LOGGING_LEVEL": "ERROR", "PREFECT_HOME": str(home / "state")}
-        output = _call([str(python), __file__, "--only", name, "--rounds", str(rounds)], environment)
-        found: dict[str, float] = json.loads(output.splitlines()[-1])
+        environment.prepare()
+        with tempfile.TemporaryDirectory(prefix="marie-peer-") as folder:
+            done = subprocess.run(
+                [environment.programs / "python", "-m", "benchmarks.local", "--only", name, "--rounds", str(rounds)],
+                env={**os.environ, "PREFECT_HOME": folder, "PREFECT_LOGGING_LEVEL": "ERROR"},
+                cwd=Path(__file__).parents[1],
+                timeout=SECONDS_FOR_A_PEER,
+                capture_output=True,
+                check=True,
+                text=True,
+            )
+        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
         return found
-    except (subprocess.SubprocessError, OSError, ValueError) as error:
+    except (NotHereError, subprocess.SubprocessError, OSError, ValueError) as error:
         return str(error).splitlines()[0][:100]
-
-
-def _call(command: list[str], environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=SECONDS_FOR_A_PEER, env=environment
-    )
-    return done.stdout
 
 
 def main() -> int:

@@ -138,7 +138,9 @@ def test_the_environment_bounds_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARIE_SCHEDULER_ENABLED", "true")
     monkeypatch.setenv("MARIE_SCHEDULER_MAX_CONCURRENCY", "1")
 
-    @dag
+    marie = Marie(Celery("bounded", set_as_current=False))
+
+    @marie.dag
     def by_priority() -> Any:
         return [step.options(name=str(priority), priority=priority)() for priority in (1, 3, 2)]
 
@@ -292,7 +294,7 @@ def test_an_ended_run_answers_as_one_of_the_cluster_does() -> None:
 
 class TestEagerMode:
     def app(self, **conf: Any) -> Marie:
-        app = Celery("eager", broker="redis://localhost:1/0")
+        app = Celery("eager", broker="redis://localhost:1/0", set_as_current=False)
         app.conf.update(task_always_eager=True, **conf)
         return Marie(app)
 
