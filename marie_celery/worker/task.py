@@ -20,6 +20,18 @@ def is_attempt(task_id: str | None) -> bool:
     return task_id is not None and _ATTEMPT.fullmatch(task_id) is not None
 
 
+def runs_a_job(task: Any) -> bool:
+    """Is this Celery task called for a job, or plainly?"""
+    return not task.request.called_directly and is_attempt(task.request.id)
+
+
+def run_attempt(task: Any) -> Any:
+    from marie_celery.extension import Marie
+
+    request = task.request
+    return Attempt(Marie.of(task.app).store, task.marie, request.id, request.hostname).run()
+
+
 class MarieTask(CeleryTask):  # type: ignore[misc]
     """Runs a job if the message is an attempt of one; anything else is plain Celery."""
 
@@ -32,9 +44,4 @@ class MarieTask(CeleryTask):  # type: ignore[misc]
     reject_on_worker_lost = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        request = self.request
-        if request.called_directly or not is_attempt(request.id):
-            return self.run(*args, **kwargs)
-        from marie_celery.extension import Marie
-
-        return Attempt(Marie.of(self.app).store, self.marie, request.id, request.hostname).run()
+        return run_attempt(self) if runs_a_job(self) else self.run(*args, **kwargs)
