@@ -58,6 +58,10 @@ class Task(Generic[P, R]):
     def short_name(self) -> str:
         return self.name.rpartition(".")[2]
 
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
     @cached_property
     def signature_of_function(self) -> Signature:
         return Signature(self.function, self.name)
@@ -147,8 +151,8 @@ def task(
     ours = {key: options.pop(key) for key in list(options) if key in JobOptions.__dataclass_fields__}
 
     def decorate(function: Callable[P, R]) -> Task[P, R]:
-        if inspect.iscoroutinefunction(function):
-            raise ConfigError(f"{function.__qualname__} is async; tasks are plain functions")
+        if inspect.isasyncgenfunction(function):
+            raise ConfigError(f"{function.__qualname__} is an async generator; a task returns its result once")
         made = Task(
             function,
             name=name or f"{function.__module__}.{function.__qualname__}",

@@ -17,6 +17,7 @@ from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
+from marie_celery.worker.coroutines import call
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
 
@@ -62,7 +63,7 @@ class Attempt:
     def _call(self, started: Started) -> tuple[Any, str]:
         args, kwargs = self._arguments(started)
         with as_current(self._describe(started, args, kwargs)), items_in_environment(started.items):
-            value = self.task.function(*args, **kwargs)
+            value = call(self.task.function, args, kwargs, self.message)
         text = encode_result(value, self.task.signature_of_function)
         most = self.store.settings.max_result_bytes
         if len(text) > most:

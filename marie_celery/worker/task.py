@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from celery import Task as CeleryTask
 
 from marie_celery.worker.attempt import Attempt
+from marie_celery.worker.coroutines import call
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -44,4 +45,4 @@ class MarieTask(CeleryTask):  # type: ignore[misc]
     reject_on_worker_lost = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return run_attempt(self) if runs_a_job(self) else self.run(*args, **kwargs)
+        return run_attempt(self) if runs_a_job(self) else call(self.run, args, kwargs)
