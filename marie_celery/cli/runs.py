@@ -17,11 +17,11 @@ from marie_celery.cli.arguments import parse_arguments
 from marie_celery.cli.context import console, find_marie, job_or_run, json_option, print_json, reach, table_of
 from marie_celery.cli.errors import described
 from marie_celery.errors import MarieError
-from marie_celery.model.states import RunState
+from marie_celery.model.states import RunState, WorkState
 from marie_celery.run import Run
 from marie_celery.store.keys import RUN_ID_LENGTH
 from marie_celery.store.reading import Reader
-from marie_celery.store.records import RunView
+from marie_celery.store.records import JobView, RunView
 
 _COLOURS = {
     "completed": "green",
@@ -176,8 +176,15 @@ def _show_run(reader: Reader, id: str, as_json: bool) -> None:
         why = f"{job.error['type']}: {job.error['message']}" if job.error else job.reason
         attempt = str(job.attempt or "")
         shown = [job.job_id, escape(job.name), job.executor, coloured(job.state), attempt, job.worker]
-        table.add_row(*shown, escape(why))
+        table.add_row(*shown, escape(progress_note(job) or why))
     console().print(runs_table([run]), "", table)
+
+
+def progress_note(job: JobView) -> str:
+    """While it runs; afterwards its state says all."""
+    if job.state is not WorkState.ACTIVE or job.progress is None:
+        return ""
+    return f"{job.progress:.0%} {job.progress_note}".rstrip()
 
 
 @click.command()

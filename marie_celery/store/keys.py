@@ -50,7 +50,7 @@ class Keys:
         return f"marie:{{{self.namespace}}}:"
 
     def job(self, job: str) -> str:
-        """hash: state, task, executor, level, priority, parents left, children, token …"""
+        """hash: state, task, executor, level, priority, parents left, children, token, progress …"""
         return f"{self.prefix}job:{job}"
 
     def run(self, run: str) -> str:

@@ -140,6 +140,7 @@ def _run_view(run_id: str, fields: dict[str, str]) -> RunView:
 
 
 def _job_view(job: str, fields: dict[str, str], error: str | None) -> JobView:
+    told = "progress" in fields and fields["progress_token"] == fields.get("token")
     return JobView(
         job_id=job,
         state=WorkState(fields["state"]),
@@ -153,4 +154,6 @@ def _job_view(job: str, fields: dict[str, str], error: str | None) -> JobView:
         changed_ms=int(fields["at"]) if "at" in fields else None,
         children=fields.get("children", ""),
         error=json.loads(error) if error else None,
+        progress=float(fields["progress"]) if told else None,
+        progress_note=fields["progress_note"] if told else "",
     )

@@ -153,6 +153,9 @@ class JobView:
     children: str = ""
     """Job numbers as ranges."""
     error: Mapping[str, str] | None = None
+    progress: float | None = None
+    """Part that its present or last attempt has done, 0 to 1; None if it did not tell."""
+    progress_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

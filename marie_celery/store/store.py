@@ -1,6 +1,6 @@
 """The life of jobs and runs in Redis: one method per transition, each one atomic script.
 
-    life.py        submit, start, finish, skip, fail
+    life.py        submit, start, progress, finish, skip, fail
     duties.py      peek, dispatch, promote, rerank, watch, reap, reconcile, prune, advance
     workforce.py   renew, leave, set_target, capacity
     steering.py    cancel, reprioritise, hold, let_go, replay, replan

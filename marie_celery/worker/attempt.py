@@ -20,6 +20,7 @@ from marie_celery.store.store import Store
 from marie_celery.worker.coroutines import call
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
+from marie_celery.worker.progress import Progress
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -62,7 +63,11 @@ class Attempt:
 
     def _call(self, started: Started) -> tuple[Any, str]:
         args, kwargs = self._arguments(started)
-        with as_current(self._describe(started, args, kwargs)), items_in_environment(started.items):
+        with (
+            Progress(self.store, self.job_id, self.token) as progress,
+            as_current(self._describe(started, args, kwargs, progress)),
+            items_in_environment(started.items),
+        ):
             value = call(self.task.function, args, kwargs, self.message)
         text = encode_result(value, self.task.signature_of_function)
         most = self.store.settings.max_result_bytes
@@ -85,7 +90,9 @@ class Attempt:
         args, kwargs = decode_arguments(started.inputs, result_of)
         return self.task.signature_of_function.restore_arguments(args, kwargs)
 
-    def _describe(self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CurrentJob:
+    def _describe(
+        self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any], progress: Progress
+    ) -> CurrentJob:
         return CurrentJob(
             job_id=self.job_id,
             run_id=run_of(self.job_id),
@@ -99,6 +106,7 @@ class Attempt:
             args=args,
             kwargs=kwargs,
             items=started.items,
+            _progress=progress,
         )
 
     def _is_final(self, error: Exception) -> bool:

@@ -126,6 +126,15 @@ def hang() -> int:
 
 
 @task(executor="main")
+def tell_until(marker: str) -> str:
+    """The same, and tells how far it is."""
+    current_job().progress(0.4, "page 4 of 10")
+    run_until.function(marker)
+    current_job().progress(1, "all pages")
+    return "told"
+
+
+@task(executor="main")
 def run_until(marker: str) -> str:
     """Tells that it runs by a file, then runs until the file is gone."""
     path = Path(marker)
