@@ -17,6 +17,7 @@ from marie_celery.authoring.needs import NeedsOfJobs
 from marie_celery.authoring.options import Duplicates, JobOptions, RunOptions
 from marie_celery.authoring.payload import ArgumentEncoder, describe, encode_value
 from marie_celery.authoring.reference import Ref
+from marie_celery.authoring.type_check import type_problems
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError, DagError, MarieError, PayloadError
 from marie_celery.model import ranges
@@ -184,6 +185,7 @@ class Compiler:
             text = encoder.encode(node.args, node.kwargs)
             for ref in (*encoder.references, *map(Ref, node.after)):
                 self._check_own(ref)
+            self.problems += type_problems(node)
         except MarieError as error:
             self.problems.append(f"{node.name}: {error}")
             node.after = [other for other in node.after if self._is_own(other)]

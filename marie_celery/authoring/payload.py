@@ -39,16 +39,9 @@ class ArgumentEncoder:
             self._signature.shape.bind(*args, **kwargs)
         except TypeError as error:
             raise PayloadError(str(error)) from None
-        positional = [self._value(value, self._parameter(index)) for index, value in enumerate(args)]
-        named = {name: self._value(value, self._parameter(name)) for name, value in kwargs.items()}
+        positional = [self._value(value, self._signature.parameter(index)) for index, value in enumerate(args)]
+        named = {name: self._value(value, self._signature.parameter(name)) for name, value in kwargs.items()}
         return f"{_dumps(positional)}\n{_dumps(named)}"
-
-    def _parameter(self, given: int | str) -> str:
-        """Which parameter takes the argument at this place or of this name."""
-        places, rest, named = self._signature.places
-        if isinstance(given, int):
-            return places[given] if given < len(places) else rest
-        return given if given in self._signature.shape.parameters else named
 
     def _value(self, value: Any, name: str) -> Any:
         adapter = self._signature.adapters.get(name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from celery import Celery, current_app
 from celery._state import _get_active_apps, connect_on_app_finalize
@@ -114,6 +114,16 @@ class Task(Generic[P, R]):
         return f"<marie task {self.name} on {self.executor}>"
 
 
+class Decorator(Protocol):
+    """For a type checker a task gives what its function does, and a coroutine what comes of it."""
+
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
+
+
 @overload
 def task(function: Callable[P, R], /) -> Task[P, R]: ...
 
@@ -127,7 +137,7 @@ def task(
     give_up_on: tuple[type[BaseException], ...] = (),
     app: Celery | None = None,
     **options: Any,
-) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+) -> Decorator: ...
 
 
 def task(

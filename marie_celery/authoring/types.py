@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
+from marie_celery.authoring.typed_dicts import known_to_pydantic
 from marie_celery.errors import PayloadError
 
 _PLAIN = (str, int, float, bool, NoneType, dict, list, Any, object, inspect.Parameter.empty)
@@ -28,7 +29,7 @@ def is_plain(annotation: Any) -> bool:
     """JSON carries values of this type as they are."""
     if get_origin(annotation) in _PLAIN_CONTAINERS:
         return all(is_plain(part) for part in get_args(annotation))
-    return is_typeddict(annotation) or annotation in _PLAIN
+    return annotation in _PLAIN
 
 
 class Signature:
@@ -50,8 +51,15 @@ class Signature:
         places = kinds[inspect.Parameter.POSITIONAL_ONLY] + kinds[inspect.Parameter.POSITIONAL_OR_KEYWORD]
         return places, "".join(rest), "".join(named)
 
+    def parameter(self, given: int | str) -> str:
+        """Which parameter takes the argument at this place or of this name."""
+        places, rest, named = self.places
+        if isinstance(given, int):
+            return places[given] if given < len(places) else rest
+        return given if given in self.shape.parameters else named
+
     @cached_property
-    def _hints(self) -> dict[str, Any]:
+    def hints(self) -> dict[str, Any]:
         try:
             return get_type_hints(self._function, include_extras=True)
         except NameError as error:
@@ -62,18 +70,18 @@ class Signature:
         """By parameter; only those whose type JSON does not carry by itself."""
         return {
             name: self._adapter(hint, f"parameter '{name}'")
-            for name, hint in self._hints.items()
+            for name, hint in self.hints.items()
             if name != "return" and not is_plain(hint)
         }
 
     @cached_property
     def result_adapter(self) -> TypeAdapter[Any] | None:
-        hint = self._hints.get("return", Any)
+        hint = self.hints.get("return", Any)
         return None if is_plain(hint) else self._adapter(hint, "the result")
 
     def _adapter(self, hint: Any, where: str) -> TypeAdapter[Any]:
         try:
-            return TypeAdapter(hint)
+            return TypeAdapter(known_to_pydantic(hint))
         except PydanticUserError:
             text = f"{self._name}: {where} is annotated with {hint!r}, which pydantic does not know"
             raise PayloadError(text) from None
