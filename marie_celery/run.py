@@ -10,6 +10,7 @@ from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
 from marie_celery.clock import Clock, SystemClock
 from marie_celery.errors import RunFailed, UnknownJob
 from marie_celery.model.states import RunState
+from marie_celery.payloads import Payloads
 from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
 from marie_celery.store.keys import job_id
 from marie_celery.store.records import JobView, RunView
@@ -84,10 +85,11 @@ class Run:
         output = json.loads(self.status().output)
         results = reader.results(self.id, sorted(_referenced(output)))
         tasks = self.marie.tasks()
+        payloads = Payloads.of(self.marie.store)
 
         def result_of(number: int) -> Any:
             text = results[number]
-            value = None if text is None else json.loads(text)
+            value = None if text is None else payloads.loads(text)
             task = tasks.get(reader.job(job_id(self.id, number)).task)
             return value if task is None or value is None else task.signature_of_function.restore_result(value)
 

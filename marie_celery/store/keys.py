@@ -65,6 +65,10 @@ class Keys:
         """hash: job number → result"""
         return f"{self.prefix}run:{run}:results"
 
+    def payloads(self, run: str) -> str:
+        """hash: job number and token → a large result, if the payload store is redis"""
+        return f"{self.prefix}run:{run}:payloads"
+
     def errors(self, run: str) -> str:
         """hash: job number → last error with traceback"""
         return f"{self.prefix}run:{run}:errors"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import traceback
 from contextlib import AbstractContextManager
@@ -13,6 +12,7 @@ from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
 from marie_celery.authoring.payload import decode_arguments, encode_result
 from marie_celery.errors import PayloadError, RetryAfter, Skip
 from marie_celery.model.retry import FailureKind
+from marie_celery.payloads import Payloads
 from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
@@ -33,6 +33,7 @@ class Attempt:
 
     def __init__(self, store: Store, task: Task[..., Any], attempt: str, worker: str) -> None:
         self.store = store
+        self.payloads = Payloads.of(store)
         self.task = task
         self.worker = worker
         self.message = attempt
@@ -70,13 +71,7 @@ class Attempt:
         ):
             value = call(self.task.function, args, kwargs, self.message)
         text = encode_result(value, self.task.signature_of_function)
-        most = self.store.settings.max_result_bytes
-        if len(text) > most:
-            raise PayloadError(
-                f"the result of {self.task.name} has {len(text)} bytes, max_result_bytes is {most}; "
-                "store it elsewhere and return where"
-            )
-        return value, text
+        return value, self.payloads.seal(text, self.message, f"the result of {self.task.name}")
 
     def _arguments(self, started: Started) -> tuple[tuple[Any, ...], dict[str, Any]]:
         cache: dict[int, Any] = {}
@@ -84,7 +79,7 @@ class Attempt:
         def result_of(number: int) -> Any:
             if number not in cache:
                 text = started.results.get(number)
-                cache[number] = None if text is None else json.loads(text)
+                cache[number] = None if text is None else self.payloads.loads(text)
             return cache[number]
 
         args, kwargs = decode_arguments(started.inputs, result_of)

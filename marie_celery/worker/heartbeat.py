@@ -18,6 +18,7 @@ from redis import RedisError
 
 from marie_celery.errors import ConfigError
 from marie_celery.extension import Marie
+from marie_celery.payloads import Payloads
 from marie_celery.store.patience import patient
 from marie_celery.worker import coroutines
 from marie_celery.worker.task import is_attempt
@@ -43,7 +44,9 @@ class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
         signals.worker_shutdown.connect(self._leave, weak=False, dispatch_uid=f"{uid}-leave")
 
     def start(self, worker: Any) -> None:
-        check_pool(Marie.of(worker.app), worker)
+        marie = Marie.of(worker.app)
+        check_pool(marie, worker)
+        Payloads.of(marie.store)  # a wrong setting ends the worker, not its jobs
         self._stop.clear()
         self._thread = threading.Thread(target=self._beat, args=(worker,), name="marie-heartbeat", daemon=True)
         self._thread.start()
