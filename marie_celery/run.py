@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
 from marie_celery.clock import Clock, SystemClock
+from marie_celery.drawing import Picture
 from marie_celery.errors import RunFailed, UnknownJob
 from marie_celery.model.states import RunState
 from marie_celery.payloads import Payloads
 from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
 from marie_celery.store.keys import job_id
+from marie_celery.store.picture import picture_of
 from marie_celery.store.records import JobView, RunView
 from marie_celery.store.why import Why, number_by_name, why
 
@@ -94,6 +96,10 @@ class Run:
             return value if task is None or value is None else task.signature_of_function.restore_result(value)
 
         return decode_value(output, result_of)
+
+    def draw(self) -> Picture:
+        """A picture of its jobs and their states, now."""
+        return picture_of(self.status(), self.jobs())
 
     def why(self, name: str | None = None) -> Why:
         """What the run waits for, or why its job of this name does not run."""

@@ -10,6 +10,8 @@ from celery import Celery, current_app
 
 from marie_celery.authoring.builder import Builder, building
 from marie_celery.authoring.options import RunOptions
+from marie_celery.authoring.picture import picture_of
+from marie_celery.drawing import Picture
 from marie_celery.errors import ConfigError, DagError, MarieError
 
 if TYPE_CHECKING:
@@ -53,6 +55,11 @@ class Dag(Generic[P, R]):
         from marie_celery.extension import Marie
 
         return Marie.of(self._app or current_app._get_current_object()).submit(self, *args, **kwargs)
+
+    def draw(self, *args: P.args, **kwargs: P.kwargs) -> Picture:
+        """A picture of what would be submitted: `print(invoice.draw("scan.pdf"))` is Mermaid, `.svg()` an SVG."""
+        builder, _ = self.build(*args, **kwargs)
+        return picture_of(builder)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise TypeError(f"dag '{self.name}' is not called: use {self.name}.submit(…)")

@@ -83,6 +83,15 @@ def test_a_running_job_shows_its_progress(call: Callable[..., Answer], dags: Mod
     assert (shown["progress"], shown["progress_note"]) == (1, "all pages")
 
 
+def test_a_run_is_drawn_with_its_states(call: Callable[..., Answer], dags: ModuleType) -> None:
+    run = dags.broken_branch.submit()
+    run.wait(timeout=60)
+    shown = call("show", "--graph", run.id).stdout
+    for words in ("✗ fail (failed)", "– add (skipped)", "✓ add-2 (completed)", "✓ clean_up (completed)"):
+        assert words in shown
+    assert run.draw().text() == shown
+
+
 def test_ids_are_never_cut_however_narrow_the_terminal(call: Callable[..., Answer], dags: ModuleType) -> None:
     run = dags.chain.submit(2)
     run.result(timeout=30)
