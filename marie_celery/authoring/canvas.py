@@ -149,6 +149,10 @@ class CanvasReader:
         if task is None or inner is None:
             self._problems.append(f"the app has no task '{runs or name}': no worker could run it")
             return None
+        if self._app.tasks[inner.name].rate_limit:
+            self._problems.append(
+                f"{inner.name} has a rate_limit, and a worker would sit on its jobs; a resource of kind rate does it better"
+            )
         made = inner.job_options.but(**options.job, **more)
         if made.executor is None or options.route:
             made = made.but(executor=self._executor(inner.name, options))

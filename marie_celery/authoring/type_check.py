@@ -28,8 +28,8 @@ def type_problems(node: Node) -> Iterator[str]:
 
 
 def _is_plain(node: Node) -> bool:
-    """Others take their arguments apart, or put results together, in ways of their own."""
-    return type(node) is Node and not is_control(node.task)
+    """Others take their arguments apart, or put results together, in ways of their own, or were not written for us."""
+    return type(node) is Node and not is_control(node.task) and node.task.signature_of_function.is_checked
 
 
 def _result_of(node: Node) -> Any:

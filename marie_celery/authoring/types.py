@@ -35,6 +35,9 @@ def is_plain(annotation: Any) -> bool:
 class Signature:
     """Parameters and result of a task's function, by their annotations."""
 
+    is_checked = True
+    """Results that certainly do not fit are refused."""
+
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._function = function
         self._name = name
@@ -116,3 +119,26 @@ class Signature:
             raise PayloadError(
                 f"{self._name}: {where}{f' ({place})' if place else ''} does not fit its annotation: {first['msg']}"
             ) from None
+
+
+class ForeignSignature(Signature):
+    """Of a function that was not written for us: an annotation helps where it can, and is overlooked where not."""
+
+    is_checked = False
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        try:
+            found = super().hints
+        except PayloadError:
+            return {}
+        return {name: hint for name, hint in found.items() if self._is_known(hint)}
+
+    def _is_known(self, hint: Any) -> bool:
+        if is_plain(hint):
+            return True
+        try:
+            self._adapter(hint, "")
+        except PayloadError:
+            return False
+        return True

@@ -7,6 +7,7 @@ task again only if the task says so (`retry`, `autoretry_for`), and so do we: an
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
@@ -20,10 +21,13 @@ from marie_celery.authoring.canvas import ERRBACK
 from marie_celery.authoring.canvas_options import executor_of
 from marie_celery.authoring.options import JobOptions
 from marie_celery.authoring.task import Task
+from marie_celery.authoring.types import ForeignSignature
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError, MarieError, RetryAfter
 from marie_celery.worker.current import current_job
 from marie_celery.worker.task import run_attempt, runs_a_job
+
+log = logging.getLogger(__name__)
 
 _STOCK_REQUEST = "celery.worker.request:Request"
 _OUR_REQUEST = "marie_celery.worker.request:MarieRequest"
@@ -68,10 +72,14 @@ def _adopt(app: Celery, settings: Settings, item: Any) -> None:
         celery_options={},
         app=app,
     )
+    made.signature_of_function = ForeignSignature(made.function, made.name)
     extra = {"marie": made, "_plain_call": staticmethod(call), "__module__": plain.__module__}
     if item.Request == _STOCK_REQUEST:
         extra["Request"] = _OUR_REQUEST
-    item.__class__ = type(plain.__name__, (Adopted, plain), extra)
+    try:
+        item.__class__ = type(plain.__name__, (Adopted, plain), extra)
+    except TypeError as error:  # a class that Python cannot change
+        log.warning("%s cannot be part of a canvas: %s", item.name, error)
 
 
 def _carry(item: Any, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -31,6 +31,9 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[st
 
 
 def run(coroutine: Coroutine[Any, Any, Any], message: str = "") -> Any:
+    if asyncio._get_running_loop() is not None:
+        coroutine.close()
+        raise MarieError("an event loop runs in this thread already: await the function itself, or call delay()")
     loop = _loop()
     task = loop.create_task(coroutine)
     limits: list[SoftTimeLimitExceeded] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from typing import Any
 
 from celery import Celery
@@ -38,6 +39,22 @@ def xsum(numbers: list[Any]) -> Any:
 @app.task
 def same(*args: Any, **kwargs: Any) -> list[Any]:
     return [list(args), kwargs]
+
+
+@app.task
+def annotated(when: datetime, how: NowhereDefined) -> int:  # type: ignore[name-defined]  # noqa: F821
+    return len(str(when)) + how
+
+
+@app.task(rate_limit="1/m")
+def rarely() -> int:
+    return 1
+
+
+@app.task
+def claims(x: int) -> str:
+    """What it returns is not what it says."""
+    return x  # type: ignore[return-value]
 
 
 @app.task

@@ -98,6 +98,14 @@ def test_a_coroutine_that_cancels_itself_fails_like_any_other():
         coroutines.run(give_up())
 
 
+def test_inside_of_a_running_loop_it_says_what_to_do():
+    async def outer() -> None:
+        coroutines.run(loop_now())
+
+    with pytest.raises(MarieError, match="await the function itself"):
+        coroutines.run(outer())
+
+
 @pytest.mark.usefixtures("time_limit")
 def test_a_time_limit_cancels_what_waits():
     seen = []
