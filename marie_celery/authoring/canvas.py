@@ -151,7 +151,7 @@ class CanvasReader:
             return None
         if self._app.tasks[inner.name].rate_limit:
             self._problems.append(
-                f"{inner.name} has a rate_limit, and a worker would sit on its jobs; a resource of kind rate does it better"
+                f"{inner.name} has a rate_limit, and a worker would sit on its jobs; use a resource of kind rate"
             )
         made = inner.job_options.but(**options.job, **more)
         if made.executor is None or options.route:
