@@ -98,7 +98,7 @@ class CanvasReader:
             value = self._add(step, _merged(canvas, given) if number == 0 else Given((value,), options=given.options))
         return value
 
-    def _group(self, canvas: Any, given: Given) -> list[Any]:
+    def _group(self, canvas: Any, given: Given) -> Any:
         values = [self._add(member, _merged(canvas, given)) for member in _members(canvas.tasks, self._app)]
         return values[0] if len(values) == 1 and isinstance(values[0], list) else values
 
@@ -153,7 +153,7 @@ class CanvasReader:
             self._problems.append(
                 f"{inner.name} has a rate_limit, and a worker would sit on its jobs; use a resource of kind rate"
             )
-        made = inner.job_options.but(**options.job, **more)
+        made = inner.job_options.but(**{**options.job, **more})
         if made.executor is None or options.route:
             made = made.but(executor=self._executor(inner.name, options))
         return self._builder.add(task, args, kwargs, made)

@@ -141,7 +141,7 @@ def test_an_error_callback_is_told_what_failed(canvas: ModuleType) -> None:
 
 
 def test_an_error_callback_with_one_parameter_gets_the_id(canvas: ModuleType) -> None:
-    run = canvas.marie.submit(canvas.broken.s().on_error(canvas.on_error_by_id.s()))
+    run = canvas.marie.submit(canvas.broken.s().on_error(canvas.on_error_by_id.s().set(retry_limit=1)))
     run.wait(timeout=60)
     assert told(canvas, 1) == [f"{run.id}-000000"]
 
