@@ -30,26 +30,26 @@ class Book(TypedDict, total=False):
     pages: list[Page]
 
 
-@task(executor="main", name="count")
+@task(executor="main")
 def count(of: object = None) -> int:
     return 0
 
 
-@task(executor="main", name="pages")
+@task(executor="main")
 def pages() -> list[Page]:
     return []
 
 
-@task(executor="main", name="join")
+@task(executor="main")
 def join(texts: list[str], by: str = "") -> str:
     return ""
 
 
-@task(executor="main", name="show")
+@task(executor="main")
 def show(page: Page) -> None: ...
 
 
-@task(executor="main", name="whatever")
+@task(executor="main")
 def whatever(x):  # type: ignore[no-untyped-def]
     return x
 
