@@ -1,8 +1,9 @@
 """Runs DAGs by deadline on Celery workers."""
 
-from marie_celery.authoring.control import merge
+from marie_celery.authoring.control import branch, choose, merge, switch
 from marie_celery.authoring.dag import dag
 from marie_celery.authoring.options import Duplicates
+from marie_celery.authoring.reference import optional
 from marie_celery.authoring.task import task
 from marie_celery.errors import (
     ConfigError,
@@ -16,6 +17,7 @@ from marie_celery.errors import (
     Skip,
     UnknownJob,
     UnknownRun,
+    Wait,
 )
 from marie_celery.extension import Marie
 from marie_celery.model.joins import JoinRule
@@ -43,9 +45,14 @@ __all__ = [
     "Skip",
     "UnknownJob",
     "UnknownRun",
+    "Wait",
     "WorkState",
+    "branch",
+    "choose",
     "current_job",
     "dag",
     "merge",
+    "optional",
+    "switch",
     "task",
 ]

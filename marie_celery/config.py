@@ -74,6 +74,7 @@ class Settings(BaseModel):
     compress_above: int | None = Field(None, ge=0)
     encrypt: str | None = None
     decrypt: str | None = None
+    max_map_length: int = Field(10_000, gt=0)
     alert_webhook: str | None = None
     alert_allow_private: bool = False
     max_events: int = Field(100_000, gt=0)

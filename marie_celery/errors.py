@@ -5,6 +5,8 @@
     ├── ServerError (ConnectionError)    Redis is missing, too old or refuses us
     ├── DagError (ValueError)            a DAG cannot be accepted; .problems lists all of it
     ├── PayloadError (ValueError)        an argument or a result that JSON cannot carry, or too large
+    ├── MapError (ValueError)            a map cannot take items from what it was given
+    ├── BranchError (ValueError)         a value names no path of a branch
     ├── DuplicateRun                     a run with this key exists; .run_id tells which
     ├── UnknownRun (LookupError)
     ├── UnknownJob (LookupError)
@@ -18,7 +20,8 @@ What a task may raise to steer its own job (they are not failures of marie_celer
 
     Directive
     ├── RetryAfter(seconds)
-    └── Skip(reason)
+    ├── Skip(reason)
+    └── Wait(reason)
 """
 
 from __future__ import annotations
@@ -53,6 +56,14 @@ class DagError(MarieError, ValueError):
 
 
 class PayloadError(MarieError, ValueError):
+    pass
+
+
+class MapError(MarieError, ValueError):
+    pass
+
+
+class BranchError(MarieError, ValueError):
     pass
 
 
@@ -130,3 +141,12 @@ class Skip(Directive):
     def __init__(self, reason: str = "") -> None:
         self.reason = reason
         super().__init__(reason or "skipped by the task")
+
+
+class Wait(Directive):
+    """It is too early: ask this job again, after `seconds` if given. Costs no retry and holds no slot meanwhile."""
+
+    def __init__(self, reason: str = "", seconds: float | None = None) -> None:
+        self.reason = reason
+        self.seconds = None if seconds is None else float(seconds)
+        super().__init__(reason or "too early")

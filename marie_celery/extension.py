@@ -115,7 +115,7 @@ class Marie:
         """Hand a run of a dag, or of a Celery canvas, to the schedulers and return at once."""
         builder, output, options = self._build(dag, args, kwargs)
         with clear_errors(self.url):
-            now_ms, estimates, declared = self.reader.surroundings({node.task.name for node in builder.nodes})
+            now_ms, estimates, declared = self.reader.surroundings(builder.task_names())
         resources = {**self.settings.resources, **declared}
         around = Surroundings(self.settings, self.executors(), self.tasks().keys(), now_ms, estimates, resources)
         new = Compiler(builder, options, around).compile(output)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from marie_celery.errors import MarieError, UnknownJob
-from marie_celery.model.ranges import unpack
-from marie_celery.model.states import RunState, WorkState
+from marie_celery.model.states import RunState
 from marie_celery.store.keys import RUN_ID_LENGTH, is_job_id, job_id, number_of, run_of
 from marie_celery.store.records import JobView
-from marie_celery.store.replaying import Node, descendants, instructions, unfinished
+from marie_celery.store.replaying import descendants, instructions, nodes_of, unfinished
 from marie_celery.store.steering import Held
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Operations:
     def _again(self, run: str, chosen: set[int] | None, *, with_descendants: bool, by: str) -> int:
         store = self._marie.store
         self._marie.reader.run_state(run)
-        nodes = self._nodes(run)
+        nodes = nodes_of(store, run)
         numbers = unfinished(nodes) if chosen is None else chosen
         for number in numbers:
             if number not in nodes:
@@ -102,12 +101,6 @@ class Operations:
         replays = int(store.client.hget(store.keys.run(run), "replays") or 0)
         store.replay(run, instructions(nodes, numbers), replays, by)
         return len(numbers)
-
-    def _nodes(self, run: str) -> dict[int, Node]:
-        return {
-            number_of(job.job_id): Node(WorkState(job.state), job.reason, list(unpack(job.children)))
-            for job in self._marie.reader.jobs(run)
-        }
 
     def _check(self, kind: Held, id: str) -> None:
         if kind == "task" and id not in self._marie.tasks():

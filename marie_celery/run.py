@@ -10,6 +10,7 @@ from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
 from marie_celery.clock import Clock, SystemClock
 from marie_celery.drawing import Picture
 from marie_celery.errors import RunFailed, UnknownJob
+from marie_celery.model.control import Control
 from marie_celery.model.states import RunState
 from marie_celery.payloads import Payloads
 from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
@@ -92,8 +93,14 @@ class Run:
         def result_of(number: int) -> Any:
             text = results[number]
             value = None if text is None else payloads.loads(text)
-            task = tasks.get(reader.job(job_id(self.id, number)).task)
-            return value if task is None or value is None else task.signature_of_function.restore_result(value)
+            job = reader.job(job_id(self.id, number))
+            task = tasks.get(job.task)
+            if task is None or value is None:
+                return value
+            restore = task.signature_of_function.restore_result
+            if job.control == Control.MAP:
+                return [None if item is None else restore(item) for item in value]
+            return restore(value)
 
         return decode_value(output, result_of)
 

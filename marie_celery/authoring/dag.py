@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overlo
 
 from celery import Celery, current_app
 
-from marie_celery.authoring.builder import Builder, building
+from marie_celery.authoring.builder import Builder, building, current_builder
+from marie_celery.authoring.ends import add_gate_and_ends
+from marie_celery.authoring.inner import map_dag
 from marie_celery.authoring.options import RunOptions
 from marie_celery.authoring.picture import picture_of
 from marie_celery.drawing import Picture
@@ -24,12 +26,17 @@ R = TypeVar("R")
 DAGS: dict[str, Dag[..., Any]] = {}
 
 
+_OF_A_RUN = ("gate", "on_failure", "finally_")
+
+
 class Dag(Generic[P, R]):
     def __init__(self, function: Callable[P, R], name: str, options: RunOptions, app: Celery | None = None) -> None:
         self.function = function
         self.name = name
         self.run_options = options
         self._app = app
+        self._own_options: set[str] = set()
+        """Those given by `options()`, for one call."""
         update_wrapper(self, function)
 
     def options(self, **changes: Any) -> Self:
@@ -37,6 +44,7 @@ class Dag(Generic[P, R]):
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.run_options = self.run_options.but(**changes)
+        other._own_options = {*self._own_options, *changes}
         return other
 
     def build(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Builder, R]:
@@ -48,6 +56,9 @@ class Dag(Generic[P, R]):
                 raise
             except TypeError as error:
                 raise DagError(self.name, [str(error)]) from error
+            except RecursionError:
+                raise DagError(self.name, ["it calls itself without end"]) from None
+            add_gate_and_ends(builder, self.run_options)
         return builder, output
 
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Run:
@@ -62,7 +73,26 @@ class Dag(Generic[P, R]):
         return picture_of(builder)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        raise TypeError(f"dag '{self.name}' is not called: use {self.name}.submit(…)")
+        """Inside another dag: its nodes become part of that one, under its name. Options are those of the run."""
+        builder = current_builder()
+        if builder is None:
+            raise TypeError(f"dag '{self.name}' is not called: use {self.name}.submit(…)")
+        builder.problems += self._problems_inside()
+        with builder.inside(self.name):
+            return self.function(*args, **kwargs)
+
+    def map(self, *lists: Any, **same: Any) -> Any:
+        """This dag for each item of a list, or of lists taken item by item together; like `map` of a task."""
+        builder = current_builder()
+        if builder is None:
+            raise TypeError(f"{self.name}.map(…) makes jobs of a run: call it inside a @dag function")
+        builder.problems += self._problems_inside()
+        return map_dag(builder, self.name, self.function, lists, same)
+
+    def _problems_inside(self) -> list[str]:
+        """What was said for this call means nothing inside, and what keeps a run in order must not be lost silently."""
+        given = self._own_options | {name for name in _OF_A_RUN if getattr(self.run_options, name) is not None}
+        return [f"{self.name}: {name} is an option of a run; a dag inside a dag has none" for name in sorted(given)]
 
     def __repr__(self) -> str:
         return f"<marie dag {self.name}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from marie_celery.authoring.builder import Node
+from marie_celery.authoring.nodes import Node
 from marie_celery.authoring.reference import Ref
 from marie_celery.errors import ConfigError
 from marie_celery.resources import Request, ResourceSettings, Wishes, merge_wishes, needs_of

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from marie_celery.model.joins import JoinRule
 from marie_celery.model.sla import OnHardSla, SlaValue
 from marie_celery.resources import Wishes, merge_wishes
+
+if TYPE_CHECKING:
+    from marie_celery.authoring.task import Task
 
 
 class Duplicates(StrEnum):
@@ -82,5 +85,11 @@ class RunOptions(_Options):
     highlander: bool | str = False
     """Only one run of this dag (with this name) may be under way, and one may wait."""
     labels: dict[str, str] = field(default_factory=dict)
-
-
+    gate: Task[..., Any] | None = None
+    """A task that has to return something true before anything else of the run starts."""
+    gate_every: float = 10.0
+    """Seconds until a gate that said no is asked again."""
+    on_failure: Task[..., Any] | None = None
+    """Runs when all others have ended and one of them failed."""
+    finally_: Task[..., Any] | None = None
+    """Runs last, however the others ended."""

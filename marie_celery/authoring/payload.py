@@ -23,7 +23,7 @@ REF = "$ref"
 PATH = "path"
 LITERAL = "$literal"
 
-_dumps = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+dumps = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 class ArgumentEncoder:
@@ -35,15 +35,26 @@ class ArgumentEncoder:
 
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Two lines of JSON: the positional arguments, the named ones."""
+        self.check(args, kwargs)
+        positional = [self.value(value, self.parameter(index)) for index, value in enumerate(args)]
+        named = {name: self.value(value, self.parameter(name)) for name, value in kwargs.items()}
+        return f"{dumps(positional)}\n{dumps(named)}"
+
+    def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """The function takes such arguments."""
         try:
             self._signature.shape.bind(*args, **kwargs)
         except TypeError as error:
             raise PayloadError(str(error)) from None
-        positional = [self._value(value, self._signature.parameter(index)) for index, value in enumerate(args)]
-        named = {name: self._value(value, self._signature.parameter(name)) for name, value in kwargs.items()}
-        return f"{_dumps(positional)}\n{_dumps(named)}"
 
-    def _value(self, value: Any, name: str) -> Any:
+    def parameter(self, given: int | str) -> str:
+        """Which parameter takes the argument at this place or of this name."""
+        places, rest, named = self._signature.places
+        if isinstance(given, int):
+            return places[given] if given < len(places) else rest
+        return given if given in self._signature.shape.parameters else named
+
+    def value(self, value: Any, name: str) -> Any:
         adapter = self._signature.adapters.get(name)
         where = f"argument '{name}'"
         if adapter is None:
@@ -70,7 +81,7 @@ def encode_result(value: Any, signature: Signature) -> str:
     elif isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
         value = _dump(TypeAdapter(type(value)), value, "the result")
     try:
-        return _dumps(value)
+        return dumps(value)
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the result cannot be carried as JSON: {error}") from None
 
@@ -109,6 +120,8 @@ def decode_value(value: Any, result_of: Callable[[int], Any]) -> Any:
         return value
     if REF in value:
         found = result_of(value[REF])
+        if found is None:
+            return None
         for part in value.get(PATH, ()):
             found = found[part]
         return found

@@ -11,9 +11,12 @@ from celery import Celery, current_app
 from celery._state import _get_active_apps, connect_on_app_finalize
 
 from marie_celery.authoring.builder import current_builder
+from marie_celery.authoring.nodes import MapNode
 from marie_celery.authoring.options import JobOptions
+from marie_celery.authoring.reference import Ref
 from marie_celery.authoring.types import Signature
 from marie_celery.errors import ConfigError
+from marie_celery.model.control import Control
 
 if TYPE_CHECKING:
     from celery.result import AsyncResult
@@ -71,6 +74,18 @@ class Task(Generic[P, R]):
         if builder is None:
             return self.function(*args, **kwargs)
         return builder.add(self, args, kwargs, self.job_options)  # type: ignore[return-value]
+
+    def map(self, *lists: Any, batch: int | None = None, **same: Any) -> Any:
+        """A job for each item of a list, or of lists taken item by item together: `read.map(split(path))`.
+
+        Lists may be results that are not known yet. What is given by name is the same for every item. Returns a
+        reference to the list of results, in order. With `batch`, one job does up to so many items in turn.
+        """
+        builder = current_builder()
+        if builder is None:
+            return [self.function(*items, **same) for items in zip(*lists, strict=True)]
+        made = builder.make(MapNode, self, lists, same, self.job_options, control=Control.MAP, batch=batch)
+        return Ref(made)
 
     def options(self, **changes: Any) -> Self:
         """The same task with other options for the calls made through what is returned."""

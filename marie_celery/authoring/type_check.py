@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from marie_celery.authoring.builder import Node
-from marie_celery.authoring.control import is_control
 from marie_celery.authoring.fitting import is_unfit, part_of, type_name
+from marie_celery.authoring.nodes import Node
+from marie_celery.authoring.payload import ArgumentEncoder
 from marie_celery.authoring.reference import Ref
 
 
@@ -16,9 +16,10 @@ def type_problems(node: Node) -> Iterator[str]:
     if not _is_plain(node):
         return
     signature = node.task.signature_of_function
+    encoder = ArgumentEncoder(signature)
     given: list[tuple[int | str, Any]] = [*enumerate(node.args), *node.kwargs.items()]
     for place, value in given:
-        name = signature.parameter(place)
+        name = encoder.parameter(place)
         wanted = signature.hints.get(name, Any)
         restored = name in signature.adapters
         for ref, part in _references(value, wanted):
@@ -29,7 +30,7 @@ def type_problems(node: Node) -> Iterator[str]:
 
 def _is_plain(node: Node) -> bool:
     """Others take their arguments apart, or put results together, in ways of their own, or were not written for us."""
-    return type(node) is Node and not is_control(node.task) and node.task.signature_of_function.is_checked
+    return type(node) is Node and node.control is None and node.task.signature_of_function.is_checked
 
 
 def _result_of(node: Node) -> Any:

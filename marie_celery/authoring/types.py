@@ -54,13 +54,6 @@ class Signature:
         places = kinds[inspect.Parameter.POSITIONAL_ONLY] + kinds[inspect.Parameter.POSITIONAL_OR_KEYWORD]
         return places, "".join(rest), "".join(named)
 
-    def parameter(self, given: int | str) -> str:
-        """Which parameter takes the argument at this place or of this name."""
-        places, rest, named = self.places
-        if isinstance(given, int):
-            return places[given] if given < len(places) else rest
-        return given if given in self.shape.parameters else named
-
     @cached_property
     def hints(self) -> dict[str, Any]:
         try:

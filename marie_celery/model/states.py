@@ -65,8 +65,10 @@ _STOPPED: Final = (WorkState.CANCELLED, WorkState.EXPIRED)
 
 TRANSITIONS: Final[Mapping[WorkState, frozenset[WorkState]]] = {
     WorkState.CREATED: frozenset({WorkState.READY, WorkState.SKIPPED, WorkState.HELD, *_STOPPED}),
-    # A control job has no worker: it completes the moment it is ready.
-    WorkState.READY: frozenset({WorkState.DISPATCHED, WorkState.COMPLETED, WorkState.HELD, *_STOPPED}),
+    # A control job has no worker: it ends the moment it is ready, or (a map) is active while its items are.
+    WorkState.READY: frozenset(
+        {WorkState.DISPATCHED, WorkState.ACTIVE, WorkState.COMPLETED, WorkState.FAILED, WorkState.HELD, *_STOPPED}
+    ),
     # Back to ready: nobody started it in time. Retry and failed: its process died before it could start.
     WorkState.DISPATCHED: frozenset(
         {WorkState.ACTIVE, WorkState.READY, WorkState.RETRY, WorkState.FAILED, *_STOPPED}

@@ -14,7 +14,7 @@ import base64
 import json
 import logging
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from marie_celery.config import Settings
@@ -44,10 +44,10 @@ class Payloads:
     def of(cls, store: Store) -> Payloads:
         return cls(store.settings, store_of(store.settings, store.client, store.keys))
 
-    def seal(self, text: str, attempt: str, what: str = "the result") -> str:
+    def seal(self, text: str, attempt: str, what: str = "the result", most: int | None = None) -> str:
         """What Redis keeps of the result of an attempt. Raises PayloadError if it is too large for that."""
         plain = _escaped(text)
-        most = self._settings.max_result_bytes
+        most = self._settings.max_result_bytes if most is None else most
         how, data = self._change(plain)
         kept = plain if not how else _dumps({MARK: {"how": how, "data": base64.b64encode(data).decode()}})
         if len(kept) <= most:
@@ -61,6 +61,13 @@ class Payloads:
         name = attempt.removeprefix(f"{run}-")
         self._store.put(run, name, data)
         return _dumps({MARK: {"how": how, "run": run, "name": name}})
+
+    def seal_list(self, texts: Sequence[str], attempt: str, what: str) -> str:
+        """The same for results in one list, each sealed by itself: the list can still be taken apart as text."""
+        most = self._settings.max_result_bytes
+        share = most if sum(map(len, texts)) + len(texts) < most else most // max(1, len(texts)) - 1
+        sealed = [self.seal(text, f"{attempt}.{place}", what, share) for place, text in enumerate(texts)]
+        return f"[{','.join(sealed)}]"
 
     def loads(self, kept: str) -> Any:
         """The value again."""

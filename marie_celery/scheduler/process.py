@@ -6,8 +6,8 @@
         └─ wake ─▶ agenda ── due ──────┘  ▼
                      ▲  │ due           planner ── plan ──▶ dispatcher ─┐
                      │  └──▶ promoter, reranker, watcher, supplier,     │
-                     │       advancer, reaper, reconciler, pruner,      │
-                     │       alerter, cron, herald ───┐                 │
+                     │       advancer, expander, reaper, reconciler,    │
+                     │       pruner, alerter, cron, herald ─┐           │
                      └──────────── turns ─────────────┴─────────────────┘
 
 The agenda knows when each duty is due; what wakes it comes from Redis through the listener's thread.
@@ -31,6 +31,7 @@ from marie_celery.flow import LATEST, Band, Scheduler, SchedulerConfig
 from marie_celery.scheduler.agenda import Agenda
 from marie_celery.scheduler.alerter import alerter
 from marie_celery.scheduler.cron import Cron
+from marie_celery.scheduler.expander import expander
 from marie_celery.scheduler.herald import Herald
 from marie_celery.scheduler.housekeeping import Pruner, Reconciler
 from marie_celery.scheduler.inbox import Inbox
@@ -103,6 +104,7 @@ class SchedulerProcess:
             Timed("watcher", store.watch),
             Timed("supplier", store.supply),
             Advancer(store),
+            expander(store),
             Reaper(store, self._clock),
             Reconciler(store),
             Pruner(store, sink_of(settings.archive)),

@@ -16,7 +16,7 @@ class Duties(Caller):
     def peek(self, look_ahead: int, most: int) -> Outlook:
         """Per executor: free slots, and the best ready jobs where there are some."""
         answer = self.call("peek", look_ahead, most)
-        now_ms, planner, parks, retry_ms, rank_ms, sla_ms, pieces, alerts, slot_ms, supply_ms, *rooms = answer
+        now_ms, planner, parks, retry_ms, rank_ms, sla_ms, pieces, alerts, slot_ms, supply_ms, map_ms, *rooms = answer
         return Outlook(
             int(now_ms),
             planner,
@@ -28,6 +28,7 @@ class Duties(Caller):
                 "alerter": 0 if alerts else -1,
                 "cron": slot_ms,
                 "supplier": supply_ms,
+                "expander": map_ms,
             },
             [
                 Room(

@@ -279,6 +279,11 @@ class Keys:
         return f"{self.prefix}advance"
 
     @property
+    def expand(self) -> str:
+        """zset: maps whose items are to be made, by when to look at them: at once, or when a scheduler's claim ends"""
+        return f"{self.prefix}expand"
+
+    @property
     def wake(self) -> str:
         """list: one element = something happened"""
         return f"{self.prefix}wake"

@@ -72,6 +72,11 @@ class Life(Caller):
         """The attempt asked to be skipped."""
         return bool(self.call("finish", job, token, worker, "skipped", reason)[0] == Code.OK)
 
+    def wait(self, job: str, token: int, worker: str, reason: str, seconds: float | None = None) -> bool:
+        """The attempt says that it is too early; it is asked again, after so many seconds or as its options say."""
+        delay = "" if seconds is None else in_ms(seconds)
+        return bool(self.call("wait", job, token, worker, reason, delay)[0] == Code.OK)
+
     def fail(
         self,
         job: str,

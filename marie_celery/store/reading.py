@@ -153,6 +153,7 @@ def _job_view(job: str, fields: dict[str, str], error: str | None) -> JobView:
         worker=fields.get("worker", ""),
         changed_ms=int(fields["at"]) if "at" in fields else None,
         children=fields.get("children", ""),
+        control=fields.get("control", ""),
         error=json.loads(error) if error else None,
         progress=float(fields["progress"]) if told else None,
         progress_note=fields["progress_note"] if told else "",

@@ -22,7 +22,7 @@ from marie_celery.store.keys import Keys, job_id, run_of
 PAGE = 500
 
 RUN_FIELDS = ("created_at", "ended_at", "jobs", "priority", "soft", "hard")
-JOB_FIELDS = ("task", "executor", "priority", "soft", "hard", "children")
+JOB_FIELDS = ("task", "executor", "priority", "soft", "hard", "children", "control")
 
 Fields = Mapping[str, str | None]
 
@@ -60,7 +60,10 @@ class Recorder:
             if not all(each in times.ran_ms for each in ids):
                 incomplete += 1
                 continue
-            jobs = _jobs(fields, list(self._fields(ids)), [times.ran_ms[each] for each in ids])
+            found = list(self._fields(ids))
+            # A map is under way as long as its items are; what it takes is what they take.
+            ran_ms = [None if job["control"] else times.ran_ms[each] for each, job in zip(ids, found, strict=True)]
+            jobs = _jobs(fields, found, ran_ms)
             if jobs:
                 runs.append(
                     {

@@ -152,6 +152,8 @@ class JobView:
     changed_ms: int | None
     children: str = ""
     """Job numbers as ranges."""
+    control: str = ""
+    """What it does instead of work; empty for a job that a worker runs."""
     error: Mapping[str, str] | None = None
     progress: float | None = None
     """Part that its present or last attempt has done, 0 to 1; None if it did not tell."""

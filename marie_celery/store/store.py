@@ -1,6 +1,7 @@
 """The life of jobs and runs in Redis: one method per transition, each one atomic script.
 
-    life.py        submit, start, progress, finish, skip, fail
+    life.py        submit, start, progress, finish, skip, wait, fail
+    expanding.py   claim_map, expand, expand_graphs, refuse_map
     duties.py      peek, dispatch, promote, rerank, watch, reap, reconcile, prune, advance
     workforce.py   renew, leave, set_target, capacity
     steering.py    cancel, reprioritise, hold, let_go, replay, replan
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from marie_celery.store.command import Commanding
 from marie_celery.store.duties import Duties
+from marie_celery.store.expanding import Expanding
 from marie_celery.store.life import Life
 from marie_celery.store.resources import Resourcing
 from marie_celery.store.schedules import Scheduling
@@ -22,5 +24,5 @@ from marie_celery.store.steering import Steering
 from marie_celery.store.workforce import Workforce
 
 
-class Store(Life, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing):
+class Store(Life, Expanding, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing):
     """All changes of state."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
 
 from marie_celery.authoring.payload import decode_arguments, encode_result
-from marie_celery.errors import PayloadError, RetryAfter, Skip
+from marie_celery.errors import PayloadError, RetryAfter, Skip, Wait
 from marie_celery.model.retry import FailureKind
 from marie_celery.payloads import Payloads
 from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
+from marie_celery.worker.batch import run_batch
 from marie_celery.worker.coroutines import call
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
@@ -51,6 +52,11 @@ class Attempt:
                 counts = self.store.skip(self.job_id, self.token, self.worker, skip.reason)
             self._must_count(counts)
             return None
+        except Wait as wait:
+            with self._insisting():
+                counts = self.store.wait(self.job_id, self.token, self.worker, wait.reason or str(wait), wait.seconds)
+            self._must_count(counts)
+            raise Retry(f"job {self.job_id} waits: {wait}", exc=wait) from wait
         except RetryAfter as again:
             self._fail(again, FailureKind.FAILURE, delay_seconds=again.seconds)
         except SoftTimeLimitExceeded as error:
@@ -69,9 +75,16 @@ class Attempt:
             as_current(self._describe(started, args, kwargs, progress)),
             items_in_environment(started.items),
         ):
-            value = call(self.task.function, args, kwargs, self.message)
-        text = encode_result(value, self.task.signature_of_function)
-        return value, self.payloads.seal(text, self.message, f"the result of {self.task.name}")
+            if "batch" in started.job:
+                value, texts = run_batch(self.task, args, kwargs, self.message)
+            else:
+                value = call(self.task.function, args, kwargs, self.message)
+        if "ask_again" in started.job and not value:
+            raise Wait(f"the gate answered {value!r}")
+        what = f"the result of {self.task.name}"
+        if "batch" in started.job:
+            return value, self.payloads.seal_list(texts, self.message, what)
+        return value, self.payloads.seal(encode_result(value, self.task.signature_of_function), self.message, what)
 
     def _arguments(self, started: Started) -> tuple[tuple[Any, ...], dict[str, Any]]:
         cache: dict[int, Any] = {}
@@ -83,6 +96,8 @@ class Attempt:
             return cache[number]
 
         args, kwargs = decode_arguments(started.inputs, result_of)
+        if "batch" in started.job:
+            return tuple(args), kwargs
         return self.task.signature_of_function.restore_arguments(args, kwargs)
 
     def _describe(

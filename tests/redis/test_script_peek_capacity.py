@@ -24,7 +24,8 @@ from tests.redis.redis_runs import (
     submit,
 )
 
-NOTHING_DUE = {"promoter": -1, "reranker": -1, "watcher": -1, "advancer": -1, "alerter": -1, "cron": -1, "supplier": -1}
+DUTIES = ("promoter", "reranker", "watcher", "advancer", "alerter", "cron", "supplier", "expander")
+NOTHING_DUE = dict.fromkeys(DUTIES, -1)
 
 
 def candidates(store: Store, look_ahead: int = 10, most: int = 10) -> list[str]:
@@ -151,6 +152,7 @@ def test_peek_tells_when_each_duty_is_due(store: Store) -> None:
         "alerter": -1,
         "cron": -1,
         "supplier": -1,
+        "expander": -1,
     }
     store.now_ms = NOW + 500_000
     store.watch()
@@ -162,6 +164,7 @@ def test_peek_tells_when_each_duty_is_due(store: Store) -> None:
         "alerter": 0,
         "cron": -1,
         "supplier": -1,
+        "expander": -1,
     }
 
 

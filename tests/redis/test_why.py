@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marie_celery import branch
 from marie_celery.config import Settings
 from marie_celery.errors import UnknownJob, UnknownRun
 from marie_celery.model.retry import FailureKind
@@ -18,6 +19,8 @@ from marie_celery.store.store import Store
 from marie_celery.store.why import Because, Reason, why
 from marie_celery.store.why.snapshot import ClusterFacts, ExecutorFacts, JobFacts
 from marie_celery.store.why.standing import ahead_of
+from tests.redis.graph_kit import end, expand, last, named, started, work
+from tests.redis.graph_kit import job as graph_job
 from tests.redis.redis_runs import (
     EXECUTOR,
     NOW,
@@ -403,3 +406,32 @@ def test_places_are_those_of_the_choices_played_through(active: int, new: int, s
     for ahead, (line, place) in enumerate(order):
         waiting = JobFacts("", {}, None, line, 0.0, place, 0)
         assert ahead_of(waiting, executor, cluster) == ahead
+
+
+class TestTheShapeOfTheRun:
+    def test_what_hangs_on_a_branch_or_a_gate_names_it(self, at_work: Store) -> None:
+        run = started(at_work, lambda: branch(named("check")(), lambda: named("yes")()))
+        reason = first(at_work, graph_job(at_work, run, "yes"), Because.SHUT)
+        assert reason.facts["gate"] == graph_job(at_work, run, "branch")
+
+    def test_what_comes_last_tells_how_many_are_left(self, at_work: Store) -> None:
+        run = started(at_work, lambda: named("a")(), on_failure=named("bad", last))
+        reason = only(at_work, graph_job(at_work, run, "bad"), Because.LAST)
+        assert "all others have ended and one of them failed: 2 jobs left" in reason.text
+
+    def test_a_map_tells_of_its_items(self, at_work: Store) -> None:
+        run = started(at_work, lambda: work.map([1, 2, 3]))
+        reason = only(at_work, job_id(run, 0), Because.EXPANDING)
+        assert reason.facts == {"made": 0}
+        expand(at_work)
+        end(at_work, graph_job(at_work, run, "work[0]"), 1)
+        reason = only(at_work, job_id(run, 0), Because.ITEMS)
+        assert reason.text == "2 of its 3 jobs have not ended"
+
+    def test_a_job_that_said_it_was_too_early_tells_why(self, at_work: Store) -> None:
+        run = started(at_work, lambda: named("a")(), gate=named("gate", last))
+        gate = graph_job(at_work, run, "gate")
+        at_work.wait(gate, begin(at_work, gate), WORKER, "no file yet")
+        reason = only(at_work, gate, Because.EARLY)
+        assert reason.text == "it was asked 1 time and waits: no file yet; it is asked again in 10 s"
+        assert why(at_work, run).reasons

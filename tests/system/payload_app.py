@@ -30,6 +30,11 @@ def count(lines: list[str], of: str) -> int:
 
 
 @dag
+def grown_by_map(sizes: list[int], batch: int | None) -> list[int]:
+    return count.map(grow.map(sizes, batch=batch), of="secret")
+
+
+@dag
 def grown(size: int) -> dict[str, object]:
     lines = grow(size)
     return {"count": count(lines, of="secret"), "last": lines[-1], "all": lines}

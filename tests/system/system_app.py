@@ -231,3 +231,6 @@ def chains(given: list[list[dict[str, object]]]) -> list[object]:
 def broken_branch() -> dict[str, object]:
     broken = add(fail("no luck"))
     return {"fine": add(1), "broken": broken, "clean": clean_up(broken)}
+
+
+app.conf.imports = ["graph_app"]

@@ -17,12 +17,22 @@ HERE = Path(__file__).parent
 SIZE = 200_000
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Iterator[ModuleType]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("secret")
+
+
+@pytest.fixture(autouse=True)
+def its_app_is_the_current_one(secret: ModuleType) -> None:
+    secret.app.set_current()
+
+
+@pytest.fixture(scope="module")
+def secret(folder: Path) -> Iterator[ModuleType]:
     path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    given = {"MARIE_CONFIG": "", "MARIE_PAYLOAD_STORE": str(tmp_path / "payloads"), "MARIE_MAX_RESULT_BYTES": "100000"}
+    given = {"MARIE_CONFIG": "", "MARIE_PAYLOAD_STORE": str(folder / "payloads"), "MARIE_MAX_RESULT_BYTES": "100000"}
     with (
-        Cluster("payload_app", environment={**given, "PYTHONPATH": path}, log=tmp_path / "logs") as cluster,
+        Cluster("payload_app", environment={**given, "PYTHONPATH": path}, log=folder / "logs") as cluster,
         pytest.MonkeyPatch.context() as patch,
     ):
         for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *given):
@@ -33,13 +43,20 @@ def secret(tmp_path: Path) -> Iterator[ModuleType]:
         yield importlib.import_module("payload_app")
 
 
-def test_a_large_secret_passes_through_the_store(secret: ModuleType, tmp_path: Path) -> None:
+def test_a_large_secret_passes_through_the_store(secret: ModuleType, folder: Path) -> None:
     run = secret.grown.submit(SIZE)
     found = run.result(timeout=60)
     assert (found["count"], found["last"], len(found["all"])) == (SIZE, f"secret {SIZE - 1:x}", SIZE)
 
-    (file,) = (tmp_path / "payloads" / run.id).iterdir()
+    (file,) = (folder / "payloads" / run.id).iterdir()
     assert b"secret" not in file.read_bytes()
     kept = secret.marie.store.client.hgetall(secret.marie.store.keys.results(run.id))
     assert not [text for text in kept.values() if "secret" in text]
     assert max(map(len, kept.values())) < 1000
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_large_secrets_pass_through_maps(secret: ModuleType, folder: Path, batch: int | None) -> None:
+    run = secret.grown_by_map.submit([SIZE, 3, SIZE // 2], batch)
+    assert run.result(timeout=60) == [SIZE, 3, SIZE // 2]
+    assert len(list((folder / "payloads" / run.id).iterdir())) == 2

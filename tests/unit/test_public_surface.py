@@ -6,7 +6,8 @@ import marie_celery
 PUBLIC = [
     "ConfigError", "CurrentJob", "DagError", "DuplicateRun", "Duplicates", "JoinRule", "Marie", "MarieError",
     "PayloadError", "RetryAfter", "RetryPolicy", "Run", "RunFailed", "RunState", "ServerError", "Skip",
-    "UnknownJob", "UnknownRun", "WorkState", "current_job", "dag", "merge", "task",
+    "UnknownJob", "UnknownRun", "Wait", "WorkState", "branch", "choose", "current_job", "dag", "merge", "optional",
+    "switch", "task",
 ]  # fmt: skip
 
 QUIET = """

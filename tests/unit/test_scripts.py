@@ -103,7 +103,7 @@ def test_delays_are_those_of_the_model(backoff: bool, jitter: float) -> None:
     policy = RetryPolicy(retry_delay=1.5, retry_backoff=backoff, retry_max_delay=900_000, retry_jitter=jitter)
     cases = [(count, roll) for count in (1, 2, 3, 10, 17, 18, 40) for roll in (0.0, 0.25, 1.0)]
     text = source("fail")
-    body = text[text.index("local function retry_delay") : text.index("local function bury")]
+    body = text[text.index("local function retry_delay") : text.index("-- give_up: the error itself")]
     loop = """
     local out = {}
     for i = 4, #ARGV, 2 do

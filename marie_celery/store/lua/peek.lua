@@ -2,7 +2,7 @@
 -- of new runs apart, so that neither hides the other. Where tenants share an executor, each has a row of its own.
 --   ARGV[3]  how many beyond the room   ARGV[4]  how many per executor and kind at most
 -- Returns { now, planner, whether it parks what is short, ms until the next retry, re-rank and SLA (-1 = none), pieces of left work, untold alerts,
--- ms until the next slot of a schedule, ms until the next look at what is short, { executor, room, waiting, credit,
+-- ms until the next slot of a schedule, ms until the next look at what is short, ms until the next map to expand, { executor, room, waiting, credit,
 -- { job, n × value … } …, tenant, its virtual time, its weight, since when a held job waits or '' } … }, the values in the order of Candidate in records.py.
 -- @include ready
 -- @include slots
@@ -65,7 +65,8 @@ local function row_of(executor, room, tenant, virtual)
 end
 
 local answer = { NOW, planner().name, planner().parks, until_next('delayed'), until_next('rerank'), until_next('sla'),
-  redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next'), until_next('supply') }
+  redis.call('LLEN', P .. 'advance'), redis.call('LLEN', P .. 'alerts'), until_next('schedule:next'), until_next('supply'),
+  until_next('expand') }
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
   local room = room_of(executor)
   local sharing = is_shared(executor) and room > 0

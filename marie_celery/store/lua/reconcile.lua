@@ -58,7 +58,14 @@ local function holds_slot(id, job)
     heal(id, 'at work without a slot')
   end
 end
-CHECK.active = holds_slot
+CHECK.active = function(id, job)
+  if not job[6] then
+    holds_slot(id, job)
+  elseif not (job[8] and job[7] == job[8]) and not redis.call('ZSCORE', P .. 'expand', id) then
+    redis.call('ZADD', P .. 'expand', int(NOW), id)
+    heal(id, 'a map whose items nobody makes')
+  end
+end
 local is_cancelling = redis.call('HEXISTS', run_key(run), 'cancel') == 1
 CHECK.dispatched = function(id, job)
   -- A worker that was told not to start it has given its slot back, and the cancel is on its way here.
@@ -68,7 +75,8 @@ end
 local last = math.min(jobs, from + BUDGET) - 1
 for number = from, last do
   local id = job_id(run, number)
-  local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'token', 'due', 'tenant')
+  local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'token', 'due', 'tenant', 'control', 'made',
+    'items')
   if CHECK[job[1]] then CHECK[job[1]](id, job) end
 end
 settle()

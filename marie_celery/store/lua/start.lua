@@ -10,10 +10,11 @@
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
 local key = job_key(id)
-local job = redis.call('HMGET', key, 'state', 'token', 'executor', 'refs', 'spec', 'worker')
+local job = redis.call('HMGET', key, 'state', 'token', 'executor', 'refs', 'spec', 'worker', 'final')
 local run = run_key(run_of(id))
 local attempt = attempt_id(id, token)
-if job[1] ~= 'dispatched' or job[2] ~= token or redis.call('HEXISTS', run, 'cancel') == 1 then
+local is_cancelled = redis.call('HEXISTS', run, 'cancel') == 1 and not job[7]
+if job[1] ~= 'dispatched' or job[2] ~= token or is_cancelled then
   -- A message that is delivered twice must not take the slot of the process that runs it, or is just being stopped.
   if job[2] == token and not job[6] then
     free_slot(job[3], worker, attempt)

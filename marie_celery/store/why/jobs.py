@@ -9,6 +9,7 @@ from typing import Any
 from marie_celery.model.states import WorkState
 from marie_celery.planning import KeyedPlanner
 from marie_celery.store.keys import attempt_id, run_of
+from marie_celery.store.why.graphs import asked_too_early, comes_last, map_under_way, shut
 from marie_celery.store.why.records import Because, Reason
 from marie_celery.store.why.shared import cancelling, no_scheduler, staged
 from marie_celery.store.why.snapshot import MOST_SHOWN, ExecutorFacts, JobFacts, Snapshot
@@ -68,6 +69,8 @@ def _ended(case: Case) -> Reason | None:
 
 
 def _running(case: Case) -> Reason | None:
+    if "control" in case.job.fields:
+        return None
     worker, since = case.job.fields.get("worker", ""), case.job.number("at")
     return Reason(
         Because.RUNNING,
@@ -88,6 +91,8 @@ def _sent(case: Case) -> Reason | None:
 
 
 def _delayed(case: Case) -> Reason | None:
+    if asked_too_early(case):
+        return None
     due, kind = case.job.number("due"), case.job.fields.get("reason", "failure")
     when = f"in {span(due - case.snapshot.now_ms)}" if due > case.snapshot.now_ms else "now"
     told = f" ({case.job.error['type']}: {case.job.error['message']})" if case.job.error else ""
@@ -137,7 +142,7 @@ def _parents(case: Case) -> Reason | None:
 
 def _unreleased(case: Case) -> Reason | None:
     pieces = case.snapshot.cluster.left_work
-    if case.job.number("deps") > 0 or not pieces:
+    if case.job.number("deps") > 0 or not pieces or "shut" in case.job.fields or "final" in case.job.fields:
         return None
     return Reason(
         Because.UNRELEASED,
@@ -252,7 +257,7 @@ _ENDS = {
 
 # What weighs most comes first: what somebody has to do, then what time will bring.
 _QUESTIONS: dict[WorkState, tuple[Callable[[Case], Reason | None], ...]] = {
-    WorkState.CREATED: (_cancelling, _held, _parents, _unreleased, _no_scheduler),
+    WorkState.CREATED: (_cancelling, _held, shut, comes_last, _parents, _unreleased, _no_scheduler),
     WorkState.READY: (
         _cancelling,
         _held,
@@ -265,9 +270,9 @@ _QUESTIONS: dict[WorkState, tuple[Callable[[Case], Reason | None], ...]] = {
         _ranked_anew,
         _in_line,
     ),
-    WorkState.RETRY: (_cancelling, _held, _delayed, _no_scheduler),
+    WorkState.RETRY: (_cancelling, _held, asked_too_early, _delayed, _no_scheduler),
     WorkState.HELD: (_cancelling, _held),
     WorkState.DISPATCHED: (_cancelling, _no_worker, _sent),
-    WorkState.ACTIVE: (_cancelling, _running),
+    WorkState.ACTIVE: (_cancelling, map_under_way, _running),
     **dict.fromkeys(_ENDS, (_ended,)),
 }

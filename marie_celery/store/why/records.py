@@ -19,13 +19,18 @@ class Because(StrEnum):
     CONCURRENCY_LIMIT = "concurrency_limit"
     DAG_LIMIT = "dag_limit"
     PARENTS = "parents"
+    SHUT = "shut"
+    LAST = "last"
     UNRELEASED = "unreleased"
     DELAYED = "delayed"
+    EARLY = "early"
     HELD = "held"
     RANKED_ANEW = "ranked_anew"
     IN_LINE = "in_line"
     SENT = "sent"
     RUNNING = "running"
+    EXPANDING = "expanding"
+    ITEMS = "items"
     ENDED = "ended"
 
 

@@ -1,4 +1,4 @@
-from marie_celery.authoring.control import merge
+from marie_celery.authoring.control import branch, merge
 from marie_celery.authoring.dag import dag
 from marie_celery.authoring.task import task
 
@@ -23,6 +23,25 @@ def drawn_letter(path):
     pages = split(path)
     first, second = read(pages[0]), read(pages[1])
     return label({"first": [first]}, by=second).after(merge(first, second))
+
+
+@dag
+def drawn_pages(path):
+    pages = split(path)
+    texts = read.map(pages)
+    return branch(texts, lambda: label(texts))
+
+
+def test_a_map_is_one_shape_and_a_path_hangs_on_its_branch():
+    picture = drawn_pages.draw("scan.pdf")
+    assert [(shape.label, shape.note) for shape in picture.shapes] == [
+        ("split", "extract"),
+        ("read", "map, ocr"),
+        ("branch", ""),
+        ("label", "classify"),
+        ("pick", ""),
+    ]
+    assert picture.edges == [(0, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4)]
 
 
 def test_a_dag_is_drawn_with_all_its_edges_and_no_server():

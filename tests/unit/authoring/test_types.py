@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import pytest
 
 from marie_celery.authoring.compile import Compiler, Surroundings
-from marie_celery.authoring.control import merge
+from marie_celery.authoring.control import branch, merge
 from marie_celery.authoring.dag import dag
 from marie_celery.authoring.payload import encode_result
 from marie_celery.authoring.task import task
@@ -96,6 +96,14 @@ def test_what_fits_or_cannot_be_known_passes() -> None:
         page = pages()[0]
         text = join([page["text"], whatever(1)], by=whatever("-"))
         return [show(page), show(whatever(2)), count(text), whatever(merge(count()))]
+
+    assert problems_of(fine) == []
+
+
+def test_maps_and_branches_are_left_alone() -> None:
+    def fine() -> Any:
+        shown = show.map(pages())
+        return branch(count(shown), lambda: join.map([pages()[0]["text"]]))
 
     assert problems_of(fine) == []
 

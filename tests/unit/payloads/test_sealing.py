@@ -80,6 +80,21 @@ def test_sealed_results_are_opened_inside_of_others() -> None:
     assert sealing.loads(kept) == [json.loads(LARGE), 1, {"of": json.loads(LARGE)}]
 
 
+def test_results_in_one_list_are_sealed_each_by_itself() -> None:
+    store = Memory()
+    sealing = payloads(store, max_result_bytes=1000)
+    assert sealing.seal_list(["1", "null"], ATTEMPT, "") == "[1,null]"
+    kept = sealing.seal_list(["1", LARGE], ATTEMPT, "")
+    assert kept.startswith('[1,{"$payload"')
+    assert list(store.kept) == [("0123456789abc", "000003.2.1")]
+    assert sealing.loads(kept) == [1, json.loads(LARGE)]
+
+
+def test_many_that_are_too_much_together_are_refused_without_a_store() -> None:
+    with pytest.raises(PayloadError, match="the result of read has 8000 bytes"):
+        payloads(max_result_bytes=20_000).seal_list([LARGE] * 3, ATTEMPT, "the result of read")
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3)

@@ -62,10 +62,10 @@ end
 -- Returns code, token.
 local function book(id, lease)
   local job = redis.call('HMGET', job_key(id), 'state', 'executor', 'task', 'needs', 'token', 'tenant',
-    'estimate')
+    'estimate', 'final')
   local run = run_of(id)
   local of_run = redis.call('HMGET', run_key(run), 'cancel', 'state', 'paused', 'highlander')
-  if job[1] ~= 'ready' or of_run[1] or of_run[3] or is_held_task(job[3]) then return NOT_READY, 0 end
+  if job[1] ~= 'ready' or (of_run[1] and not job[8]) or of_run[3] or is_held_task(job[3]) then return NOT_READY, 0 end
   if room_left(job[2]) <= 0 then return FULL, 0 end
   local is_new = of_run[2] == 'created'
   if is_new and not may_begin() then return DAG_LIMIT, 0 end

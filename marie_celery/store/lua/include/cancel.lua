@@ -18,13 +18,19 @@ local function stop_job(id, to, why, by)
   return true
 end
 
+-- What runs last runs always: a run that is stopped does not stop it.
+local function is_final(id)
+  return redis.call('HEXISTS', job_key(id), 'final') == 1
+end
+
 -- item: { 'cancel', run, '-', first number not yet looked at }
 local function sweep_run(item)
   local run = item[2]
   local found = redis.call('HMGET', run_key(run), 'jobs', 'cancel', 'ended_at')
   if not found[1] or found[3] then return end
   visit_within_budget(item, '0-' .. int(tonumber(found[1]) - 1), function(number)
-    stop_job(job_id(run, number), 'cancelled', found[2])
+    local id = job_id(run, number)
+    if not is_final(id) then stop_job(id, 'cancelled', found[2]) end
   end)
 end
 

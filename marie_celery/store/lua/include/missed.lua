@@ -14,6 +14,8 @@ end
 
 local function sweep_missed(item)
   each_job(item, function(id)
-    if redis.call('HEXISTS', job_key(id), 'sla') == 0 then miss(id, item[3]) end
+    if redis.call('HEXISTS', job_key(id), 'sla') == 0 then
+      miss(id, item[3] == 'expire' and is_final(id) and 'hard' or item[3])
+    end
   end)
 end

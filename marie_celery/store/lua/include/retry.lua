@@ -15,17 +15,6 @@ local function retry_delay(policy, number, roll)
   return math.min(delay, policy.retry_max_delay) * (1 - policy.retry_jitter * roll) * 1000
 end
 
-local function bury(id, from, reason, by)
-  redis.call('ZADD', P .. 'dead', int(NOW), id)
-  end_job(id, from, 'failed', reason, by)
-  local run = run_of(id)
-  local fail_fast = redis.call('HMGET', run_key(run), 'fail_fast', 'ended_at', 'cancel')
-  if fail_fast[1] and not fail_fast[2] and not fail_fast[3] then
-    redis.call('RPUSH', P .. 'advance', piece('fail_fast', run, '-', 0))
-    wake()
-  end
-end
-
 -- give_up: the error itself forbids a retry. delay: milliseconds asked for by the task, or nil.
 local function fail_attempt(id, from, kind, spec, give_up, delay, roll, by)
   local rule = RETRY[kind]

@@ -1,0 +1,73 @@
+"""The edges of a node: whose results it takes, whom it waits for, and its inputs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from marie_celery.authoring.mapping import MapEncoder
+from marie_celery.authoring.nodes import MapNode, Node
+from marie_celery.authoring.payload import ArgumentEncoder
+from marie_celery.authoring.reference import Ref
+from marie_celery.authoring.type_check import type_problems
+from marie_celery.errors import MarieError, PayloadError
+
+if TYPE_CHECKING:
+    from marie_celery.authoring.builder import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class Wired:
+    inputs: str = ""
+    refs: list[int] = field(default_factory=list)
+    """Results that the worker fetches."""
+    lists: list[int] = field(default_factory=list)
+    """Results that tell the items of a map."""
+    parents: list[int] = field(default_factory=list)
+    optional: list[int] = field(default_factory=list)
+    """Parents that may end as they like."""
+
+
+class Wiring:
+    def __init__(self, builder: Builder, problems: list[str]) -> None:
+        self._builder = builder
+        self._problems = problems
+        self.outside: list[Ref] = []
+        """What the nodes take from the graphs around theirs."""
+
+    def wire(self, node: Node, more: Iterable[Ref] = ()) -> Wired:
+        """`more`: what it waits for beside its own references."""
+        signature = node.task.signature_of_function
+        encoder = MapEncoder(signature) if isinstance(node, MapNode) else ArgumentEncoder(signature)
+        try:
+            inputs = encoder.encode(node.args, node.kwargs)
+            lists = encoder.lists if isinstance(encoder, MapEncoder) else []
+            refs = [*lists, *encoder.references, *node.after, *more]
+            own = [ref for ref in refs if self._is_own(ref)]
+            self._problems += type_problems(node)
+        except MarieError as error:
+            self._problems.append(f"{node.name}: {error}")
+            return Wired()
+        return Wired(
+            inputs,
+            _numbers(encoder.references),
+            _numbers(lists),
+            _numbers(own),
+            sorted(set(_numbers(own)) - set(_numbers(ref for ref in own if not ref.is_optional))),
+        )
+
+    def check(self, ref: Ref) -> None:
+        if not self._builder.can_see(ref.node):
+            raise PayloadError(f"the reference {ref!r} belongs to another dag")
+
+    def _is_own(self, ref: Ref) -> bool:
+        self.check(ref)
+        if self._builder.has(ref.node):
+            return True
+        self.outside.append(ref)
+        return False
+
+
+def _numbers(refs: Iterable[Ref]) -> list[int]:
+    return sorted({ref.node.number for ref in refs})
