@@ -31,7 +31,7 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[st
 
 
 def run(coroutine: Coroutine[Any, Any, Any], message: str = "") -> Any:
-    if asyncio._get_running_loop() is not None:
+    if _is_inside_a_loop():
         coroutine.close()
         raise MarieError("an event loop runs in this thread already: await the function itself, or call delay()")
     loop = _loop()
@@ -45,6 +45,14 @@ def run(coroutine: Coroutine[Any, Any, Any], message: str = "") -> Any:
         _running.pop(message, None)
         _cancel(loop, asyncio.all_tasks(loop))
         loop.set_exception_handler(None)
+
+
+def _is_inside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _finish(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], limits: list[SoftTimeLimitExceeded]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from celery import Celery
@@ -20,78 +21,81 @@ app.conf.update(
 )
 marie = Marie(app)
 
+# Of this app alone: other tests of this process have apps of their own.
+plain = partial(app.task, shared=False)
 
-@app.task
+
+@plain()
 def add(x: int, y: int) -> int:
     return x + y
 
 
-@app.task
+@plain()
 def mul(x: int, y: int) -> int:
     return x * y
 
 
-@app.task
+@plain()
 def xsum(numbers: list[Any]) -> Any:
     return sum(xsum.run(number) if isinstance(number, list) else number for number in numbers)
 
 
-@app.task
+@plain()
 def same(*args: Any, **kwargs: Any) -> list[Any]:
     return [list(args), kwargs]
 
 
-@app.task
+@plain()
 def annotated(when: datetime, how: NowhereDefined) -> int:  # type: ignore[name-defined]  # noqa: F821
     return len(str(when)) + how
 
 
-@app.task(rate_limit="1/m")
+@plain(rate_limit="1/m")
 def rarely() -> int:
     return 1
 
 
-@app.task
+@plain()
 def claims(x: int) -> str:
     """What it returns is not what it says."""
     return x  # type: ignore[return-value]
 
 
-@app.task
+@plain()
 def routed() -> str:
     return "routed"
 
 
-@app.task
+@plain()
 def broken(*args: Any) -> int:
     raise ValueError("no luck")
 
 
-@app.task(bind=True, max_retries=3)
+@plain(bind=True, max_retries=3)
 def third_time(self: Any, x: int = 0) -> list[int]:
     if self.request.retries < 2:
         raise self.retry(countdown=0.01)
     return [x, self.request.retries]
 
 
-@app.task(autoretry_for=(KeyError,), retry_backoff=False, default_retry_delay=0.01, max_retries=1)
+@plain(autoretry_for=(KeyError,), retry_backoff=False, default_retry_delay=0.01, max_retries=1)
 def never() -> int:
     raise KeyError("never")
 
 
-@app.task
+@plain()
 def on_error(request: Any, exc: Exception, traceback: str) -> list[str]:
     marie.store.client.rpush("told", f"{request.task} {type(exc).__name__} {exc}")
     return [request.task, repr(exc), traceback.splitlines()[-1]]
 
 
-@app.task
+@plain()
 def on_error_by_id(task_id: str) -> str:
     marie.store.client.rpush("told", task_id)
     return task_id
 
 
-@app.task
+@plain()
 def note(text: str) -> str:
     marie.store.client.rpush("told", str(text))
     return text
