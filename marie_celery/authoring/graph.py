@@ -46,7 +46,9 @@ class Graph:
             self._wired.append(wiring.wire(node, self._more_parents(node)))
         self.outside = wiring.outside
         """References to nodes that are not of this graph: it may only begin when they are there."""
-        self._parents = [[number - builder.first for number in each.parents] for each in self._wired]
+        self._parents = [each.parents for each in self._wired]
+        if builder.first:
+            self._parents = [[number - builder.first for number in parents] for parents in self._parents]
         self._layout = self._lay_out()
 
     def jobs(self) -> list[NewJob]:

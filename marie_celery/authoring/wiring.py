@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,31 +43,29 @@ class Wiring:
         try:
             inputs = encoder.encode(node.args, node.kwargs)
             lists = encoder.lists if isinstance(encoder, MapEncoder) else []
-            refs = [*lists, *encoder.references, *node.after, *more]
-            own = [ref for ref in refs if self._is_own(ref)]
+            own = [ref for ref in (*lists, *encoder.references, *node.after, *more) if self._is_own(ref)]
             self._problems += type_problems(node)
         except MarieError as error:
             self._problems.append(f"{node.name}: {error}")
             return Wired()
-        return Wired(
-            inputs,
-            _numbers(encoder.references),
-            _numbers(lists),
-            _numbers(own),
-            sorted(set(_numbers(own)) - set(_numbers(ref for ref in own if not ref.is_optional))),
-        )
+        refs = _numbers(encoder.references)
+        parents = refs if own == encoder.references else _numbers(own)
+        optional = {ref.node.number for ref in own if ref.is_optional}
+        if optional:
+            optional -= {ref.node.number for ref in own if not ref.is_optional}
+        return Wired(inputs, refs, _numbers(lists), parents, sorted(optional))
 
     def check(self, ref: Ref) -> None:
         if not self._builder.can_see(ref.node):
             raise PayloadError(f"the reference {ref!r} belongs to another dag")
 
     def _is_own(self, ref: Ref) -> bool:
-        self.check(ref)
         if self._builder.has(ref.node):
             return True
+        self.check(ref)
         self.outside.append(ref)
         return False
 
 
-def _numbers(refs: Iterable[Ref]) -> list[int]:
-    return sorted({ref.node.number for ref in refs})
+def _numbers(refs: Collection[Ref]) -> list[int]:
+    return sorted({ref.node.number for ref in refs}) if refs else []

@@ -17,6 +17,7 @@ from marie_celery.cli.arguments import parse_arguments
 from marie_celery.cli.context import console, find_marie, job_or_run, json_option, print_json, reach, table_of
 from marie_celery.cli.draw import MOST_SHAPES
 from marie_celery.cli.errors import described
+from marie_celery.cli.folding import first_of_each
 from marie_celery.errors import MarieError
 from marie_celery.model.states import RunState, WorkState
 from marie_celery.run import Run
@@ -179,12 +180,17 @@ def _show_run(reader: Reader, id: str, as_json: bool) -> None:
         return
     narrow = ["name", "executor", "worker", "why"]
     table = table_of("job", "name", "executor", "state", "attempt", "worker", "why", narrow=narrow)
-    for job in jobs:
+    few, left_out = first_of_each(jobs)
+    for job in few:
         why = f"{job.error['type']}: {job.error['message']}" if job.error else job.reason
         attempt = str(job.attempt or "")
         shown = [job.job_id, escape(job.name), job.executor, coloured(job.state), attempt, job.worker]
         table.add_row(*shown, escape(progress_note(job) or why))
     console().print(runs_table([run]), "", table)
+    for (name, state), number in left_out.items():
+        console().print(f"and {number} more {escape(name)} {coloured(state)}")
+    if run.labels:
+        console().print("labels: " + escape(", ".join(f"{name}={value}" for name, value in run.labels.items())))
 
 
 def progress_note(job: JobView) -> str:

@@ -27,6 +27,7 @@ from marie_celery.schedules.calendar import Calendar, check_cron
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _OF_THE_SLOT = ("key", "duplicates")
+_OF_THE_DAG = ("gate", "on_failure", "finally_")
 
 
 class Catchup(StrEnum):
@@ -70,7 +71,7 @@ class Schedule(BaseModel):
     args: list[Any] = Field(default_factory=list)
     kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
-    """Those of `RunOptions`, but for key and duplicates, which belong to the slot."""
+    """Those of `RunOptions`, but for key and duplicates, which belong to the slot, and tasks, which the dag names."""
 
     @classmethod
     def make(cls, **fields: Any) -> Self:
@@ -154,6 +155,7 @@ def in_epoch_ms(moment: datetime) -> int:
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a run as JSON carries them."""
     problems = [f"{name} belongs to the slot" for name in _OF_THE_SLOT if name in options]
+    problems += [f"{name} is a task: name it in @dag" for name in _OF_THE_DAG if name in options]
     given = {
         name: f"{value // _MILLISECOND}ms" if isinstance(value, timedelta) else value
         for name, value in options.items()

@@ -18,13 +18,12 @@ from redis import Connection, Redis
 from redis.connection import ConnectionPool
 
 from marie_celery.config import Settings
-from marie_celery.model.ranges import unpack
 from marie_celery.model.retry import FailureKind
-from marie_celery.store import life, steering
-from marie_celery.store.keys import number_of, split_attempt
-from marie_celery.store.reading import Reader
+from marie_celery.scheduler.expander import expander
+from marie_celery.store import expanding, life, steering
+from marie_celery.store.keys import split_attempt
 from marie_celery.store.records import Message
-from marie_celery.store.replaying import Node, instructions, unfinished
+from marie_celery.store.replaying import instructions, nodes_of, unfinished
 from marie_celery.store.store import Store
 from marie_celery.transport.transports import PublishTransport
 from tests.redis.redis_runs import NOW, WORKER, dag
@@ -103,9 +102,7 @@ def submit(store: Store) -> None:
 
 def replay(store: Store, run: str) -> None:
     steering.REPLAY_CHUNK = 2
-    nodes = {}
-    for job in Reader(store.client, store.keys).jobs(run):
-        nodes[number_of(job.job_id)] = Node(job.state, job.reason, list(unpack(job.children)))
+    nodes = nodes_of(store, run)
     store.replay(run, instructions(nodes, unfinished(nodes)), 0)
 
 
@@ -122,8 +119,14 @@ def cancel(store: Store, run: str) -> None:
         pass
 
 
+def expand(store: Store, _: str) -> None:
+    """Makes the items of a map, two in a call."""
+    expanding.EXPAND_CHUNK = 2
+    expander(store).turn()
+
+
 SCENES: dict[str, Callable[..., None]] = {
-    scene.__name__: scene for scene in (dispatch, publish, work, fail, submit, replay, recover, cancel)
+    scene.__name__: scene for scene in (dispatch, publish, work, fail, submit, replay, recover, cancel, expand)
 }
 
 

@@ -19,6 +19,7 @@ from marie_celery.model.retry import FailureKind, RetryPolicy
 from marie_celery.store.keys import attempt_id, job_id, split_attempt
 from marie_celery.store.store import Store
 from tests.redis.crash_nursery import MESSAGE, QUEUE, SLOTS, WIDE
+from tests.redis.graph_kit import compiled, expand, work
 from tests.redis.redis_runs import EXECUTOR, NOW, WORKER, begin, dag, dispatch, give_capacity, run_state
 
 KILLED = -9
@@ -69,6 +70,7 @@ def bring_home(store: Store) -> None:
         store.renew(OTHER, {}, SLOTS)
         store.promote()
         store.reap()
+        expand(store)
         while store.advance():
             pass
         jobs = [job.job_id for room in store.peek(2, 10).rooms for job in room.candidates]
@@ -133,6 +135,21 @@ def test_a_worker_dies_while_it_starts_renews_and_reports(
     for (attempt,) in each_command(real_store, doom, scene, when, sent, commands=commands):
         bring_home(real_store)
         assert_all_done_once(real_store, attempt[:13])
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("items", [0, 5])
+def test_a_scheduler_dies_while_it_makes_the_items_of_a_map(
+    real_store: Store, doom: Doom, items: int, when: str
+) -> None:
+    def prepare(store: Store) -> list[str]:
+        give_capacity(store)
+        return [store.submit(compiled(lambda: work.map(list(range(items)))))]
+
+    for (run,) in each_command(real_store, doom, "expand", when, prepare, commands=1 + max(1, (items + 1) // 2)):
+        bring_home(real_store)
+        assert_all_done_once(real_store, run)
+        assert real_store.client.hget(real_store.keys.results(run), "0") == f"[{','.join(['1'] * items)}]"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -38,7 +38,7 @@ def page(path: str, language: str = "en") -> Any:
 
 
 def compiled(function: Any, settings: Settings | None = None, **options: Any) -> Any:
-    made = dag(name="tested", **options)(function)
+    made = dag(name="graph_tested", **options)(function)
     builder, output = made.build()
     return Compiler(builder, made.run_options, Surroundings(settings or Settings(), ["e"])).compile(output)
 

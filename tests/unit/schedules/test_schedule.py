@@ -125,6 +125,7 @@ class TestValidation:
             ({"kwargs": {"x": float("nan")}}, "JSON cannot carry it"),
             ({"options": {"key": "mine"}}, "key belongs to the slot"),
             ({"options": {"duplicates": "replace"}}, "duplicates belongs to the slot"),
+            ({"options": {"gate": "probe"}}, "gate is a task: name it in @dag"),
             ({"options": {"colour": 1}}, "unknown option colour"),
             ({"options": {"priority": 1000}}, "priority 1000"),
             ({"options": {"soft_sla": "2h", "hard_sla": "1h"}}, "hard_sla is before soft_sla"),
