@@ -13,7 +13,7 @@ from marie_celery.authoring.payload import decode_arguments, encode_result
 from marie_celery.errors import PayloadError, RetryAfter, Skip, Wait
 from marie_celery.model.retry import FailureKind
 from marie_celery.payloads import Payloads
-from marie_celery.store.keys import run_of, split_attempt
+from marie_celery.store.keys import attempt_id, run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
@@ -81,10 +81,10 @@ class Attempt:
                 value = call(self.task.function, args, kwargs, self.message)
         if "ask_again" in started.job and not value:
             raise Wait(f"the gate answered {value!r}")
-        what = f"the result of {self.task.name}"
+        attempt, what = attempt_id(self.job_id, self.token), f"the result of {self.task.name}"
         if "batch" in started.job:
-            return value, self.payloads.seal_list(texts, self.message, what)
-        return value, self.payloads.seal(encode_result(value, self.task.signature_of_function), self.message, what)
+            return value, self.payloads.seal_list(texts, attempt, what)
+        return value, self.payloads.seal(encode_result(value, self.task.signature_of_function), attempt, what)
 
     def _arguments(self, started: Started) -> tuple[tuple[Any, ...], dict[str, Any]]:
         cache: dict[int, Any] = {}
