@@ -3,6 +3,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# Also there, and longer: planning, simulation, flow_overload.
+BENCHMARKS := compare latency growth floor costs submit planning_pure flow
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test chaos soak lint bench up docs clean
 
@@ -21,6 +24,7 @@ demo: $(STAMP) ## Run the example pipelines on a cluster of their own
 test: lint ## All checks and tests
 	@$(BIN)/python -m pytest --numprocesses 2 tests/unit tests/redis
 	@$(BIN)/python -m pytest tests/stateful tests/system tests/chaos
+	@$(BIN)/python -m pytest tests/conformance workers/tests
 
 chaos: $(STAMP) ## Ten minutes of kills, stops, restarts and resets while DAGs flow
 	@$(BIN)/python -m tests.chaos.run --minutes 10 --jobs 50000
@@ -36,11 +40,11 @@ lint: $(STAMP) ## ruff, mypy, import contracts
 up: $(STAMP) ## Leave the example cluster running until Ctrl-C
 	@$(BIN)/marie -A workers up
 
-bench: $(STAMP) ## Benchmarks (ratios within one run)
-	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+bench: $(STAMP) ## Benchmarks, about a quarter of an hour (ratios within one run)
+	@failed=0; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || failed=1; done; exit $$failed
 
 docs: $(STAMP) ## Check the documentation: links, headings, keys, states
 	@$(BIN)/python -m pytest -q tests/unit/test_docs.py tests/unit/test_links.py
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

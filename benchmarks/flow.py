@@ -1,6 +1,6 @@
 """The cooperative runtime beside a bare deque and an asyncio.Queue, in one run.
 
-    python benchmarks/flow.py [--rounds 5]
+    python -m benchmarks.flow [--rounds 5]
 
 Rounds are interleaved and medians shown, so a noisy machine bends all lines alike: the ratios are what to read.
 Exits with 1 if a goal is missed.

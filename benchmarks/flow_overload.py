@@ -1,6 +1,6 @@
 """Four producers that offer more than four consumers can take, over edges of all four policies.
 
-    python benchmarks/flow_overload.py --seconds 60
+    python -m benchmarks.flow_overload --seconds 60
 
 Prints the counts and the memory at the start, in the middle and at the end, checks that the counts are exact and
 the memory flat, and exits with 1 if they are not. The tests run the same graph on a virtual clock.

@@ -1,6 +1,6 @@
 """What planning costs with a million jobs in line. Prints a table, and exits with 1 if a bar is missed.
 
-    python benchmarks/planning.py [--jobs 1000000]
+    python -m benchmarks.planning [--jobs 1000000]
 
 A server of its own on loopback; jobs are written through `Store.submit` and made ready by `Store.advance`, as clients
 and schedulers do. Ratios are taken within one run: small and large lines take turns. About two minutes.
@@ -13,15 +13,15 @@ import multiprocessing
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from random import Random
 from statistics import median
 from time import perf_counter
 
 import redis
 from celery import Celery
-from planning_pure import milliseconds, ready_jobs
 
+from benchmarks.planning_pure import milliseconds, ready_jobs
+from benchmarks.report import Report
 from marie_celery import Marie
 from marie_celery.clock import SystemClock
 from marie_celery.config import Settings
@@ -53,17 +53,6 @@ RERANK_LIMIT_MS = 1_000.0
 RATIO_LIMIT = 1.5
 # A thousand times as many may cost the logarithm of a sorted set and the cold memory, but not more.
 FLIP_RATIO_LIMIT = 3.0
-
-
-@dataclass
-class Report:
-    missed: list[str] = field(default_factory=list)
-
-    def line(self, what: str, figure: str, bar: str = "", *, kept: bool = True) -> None:
-        mark = "" if not bar.startswith("≤") else "  ok" if kept else "  MISSED"
-        print(f"  {what:<58} {figure:>22}   {bar}{mark}", flush=True)
-        if not kept:
-            self.missed.append(what)
 
 
 class Line:
@@ -106,7 +95,7 @@ class Line:
         """Most of what waits in a busy cluster belongs to runs that have begun."""
         self.store.renew(WORKER, {"host": "bench"}, {EXECUTOR: 10**9})
         for run in self.client.zrange(self.store.keys.runs, 0, -1):
-            self.store.dispatch([], [(job_id(run, 0), 0)])
+            self.store.dispatch([], [(job_id(str(run), 0), 0)])
         while self.store.advance():
             pass
         self.take_back()
@@ -115,7 +104,7 @@ class Line:
         """What was dispatched becomes ready again, the way it does when nobody starts it in time."""
         slots = self.store.keys.slots(EXECUTOR)
         while held := self.client.zrange(slots, 0, 99):
-            self.client.zadd(slots, dict.fromkeys(held, 0))
+            self.client.zadd(slots, {str(attempt): 0 for attempt in held})
             self.store.reap()
         self.client.delete(EXECUTOR)
 
@@ -184,7 +173,9 @@ def live_flips(line: Line, report: Report) -> None:
 
 
 def flip_latencies(line: Line, moments: dict[str, int]) -> list[int]:
-    key, before, late = line.store.keys.new(EXECUTOR), {}, {}
+    key = line.store.keys.new(EXECUTOR)
+    before: dict[str, float] = {}
+    late: dict[str, int] = {}
     while len(late) < len(moments):
         with line.client.pipeline() as pipe:
             pipe.time()
@@ -278,9 +269,7 @@ def main() -> None:
         small.fill_up_to(1_000)
         dispatches(small, large, report)
     print(f"took {perf_counter() - begin:.0f} s")
-    if report.missed:
-        print(f"missed: {'; '.join(report.missed)}")
-        sys.exit(1)
+    sys.exit(report.end("planning", write=False))
 
 
 if __name__ == "__main__":

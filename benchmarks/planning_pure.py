@@ -1,6 +1,6 @@
 """How long one plan of 1 000 jobs takes, for every planner: the median of many rounds, in milliseconds.
 
-    python benchmarks/planning_pure.py [jobs] [rounds]
+    python -m benchmarks.planning_pure [jobs] [rounds]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast the simulator is, and on how many seeds the slack planner misses the fewest hard SLAs.
 
-    python benchmarks/simulation.py [--jobs 100000] [--seeds 10] [--seed-jobs 20000]
+    python -m benchmarks.simulation [--jobs 100000] [--seeds 10] [--seed-jobs 20000]
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from marie_celery.errors import (
     DuplicateRun,
     MarieError,
     PayloadError,
+    QueueFull,
     RetryAfter,
     RunFailed,
     ServerError,
@@ -20,6 +21,8 @@ from marie_celery.errors import (
     Wait,
 )
 from marie_celery.extension import Marie
+from marie_celery.local.run import LocalRun
+from marie_celery.local.scheduler import GlobalScheduler
 from marie_celery.model.joins import JoinRule
 from marie_celery.model.retry import RetryPolicy
 from marie_celery.model.states import RunState, WorkState
@@ -32,10 +35,13 @@ __all__ = [
     "DagError",
     "DuplicateRun",
     "Duplicates",
+    "GlobalScheduler",
     "JoinRule",
+    "LocalRun",
     "Marie",
     "MarieError",
     "PayloadError",
+    "QueueFull",
     "RetryAfter",
     "RetryPolicy",
     "Run",

@@ -17,6 +17,10 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None: ...
 
+    def epoch_us(self) -> int:
+        """Microseconds since 1970, for what has no Redis to ask."""
+        ...
+
 
 class SystemClock:
     def monotonic(self) -> float:
@@ -24,6 +28,9 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
+
+    def epoch_us(self) -> int:
+        return time.time_ns() // 1000
 
 
 class VirtualClock:
@@ -37,6 +44,9 @@ class VirtualClock:
 
     def sleep(self, seconds: float) -> None:
         self.advance(seconds)
+
+    def epoch_us(self) -> int:
+        return round(self._now * 1_000_000)
 
     def advance(self, seconds: float) -> None:
         if seconds < 0:

@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from marie_celery.errors import ConfigError
+from marie_celery.model.durations import parse_duration
 from marie_celery.model.priority import PriorityMode, parse_priority
 from marie_celery.model.retry import RetryPolicy
 from marie_celery.model.sla import OnHardSla
@@ -84,6 +85,16 @@ class Settings(BaseModel):
     executors: dict[str, ExecutorSettings] = Field(default_factory=dict)
     tenants: dict[TenantName, Annotated[float, Field(ge=0.001, le=1_000_000)]] = Field(default_factory=dict)
     resources: dict[ResourceName, ResourceSettings] = Field(default_factory=dict)
+    scheduler_enabled: bool = False
+    scheduler_max_concurrency: int = Field(16, ge=1)
+    scheduler_starvation_timeout: float = Field(30.0, ge=0)
+
+    @field_validator("scheduler_starvation_timeout", mode="before")
+    @classmethod
+    def _span_of_time(cls, value: Any) -> Any:
+        if isinstance(value, str) and not value.replace(".", "", 1).isdecimal():
+            return parse_duration(value, "scheduler_starvation_timeout") / 1000
+        return value
 
     @field_validator("default_priority", mode="before")
     @classmethod

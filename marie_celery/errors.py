@@ -8,10 +8,12 @@
     ├── MapError (ValueError)            a map cannot take items from what it was given
     ├── BranchError (ValueError)         a value names no path of a branch
     ├── DuplicateRun                     a run with this key exists; .run_id tells which
+    ├── QueueFull                        the in-process scheduler takes no more; .max_queue_size tells its limit
     ├── UnknownRun (LookupError)
     ├── UnknownJob (LookupError)
     ├── UnknownExecutor (LookupError)
     ├── UnknownResource (LookupError)
+    ├── UnknownWorker (LookupError)
     ├── RunWaits                         only one run of its name may wait, and .run_id does
     ├── IllegalTransition (RuntimeError) a state change that the transition table does not have
     └── RunFailed                        .errors maps each failed job to its error
@@ -74,6 +76,12 @@ class DuplicateRun(MarieError):
         super().__init__(f"run {run_id} already has the key '{key}'")
 
 
+class QueueFull(MarieError):
+    def __init__(self, max_queue_size: int) -> None:
+        self.max_queue_size = max_queue_size
+        super().__init__(f"{max_queue_size} already wait for a slot (max_queue_size): try again later")
+
+
 class UnknownRun(MarieError, LookupError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
@@ -96,6 +104,12 @@ class UnknownResource(MarieError, LookupError):
     def __init__(self, resource: str, known: Iterable[str]) -> None:
         self.resource = resource
         super().__init__(f"there is no resource '{resource}'; there are {', '.join(sorted(known)) or 'none'}")
+
+
+class UnknownWorker(MarieError, LookupError):
+    def __init__(self, worker: str, known: Iterable[str]) -> None:
+        self.worker = worker
+        super().__init__(f"there is no live worker '{worker}'; there are {', '.join(sorted(known)) or 'none'}")
 
 
 class RunWaits(MarieError):

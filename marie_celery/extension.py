@@ -21,7 +21,9 @@ from marie_celery.authoring.options import RunOptions
 from marie_celery.authoring.task import Task, task
 from marie_celery.config import Settings, load_settings
 from marie_celery.errors import ConfigError, RunWaits
+from marie_celery.local.start import run_local
 from marie_celery.operations import Operations
+from marie_celery.resources.settings import MOST, QuantitySettings
 from marie_celery.run import Run
 from marie_celery.store.connection import check_server, clear_errors, connect, is_redis_url
 from marie_celery.store.reading import Reader
@@ -55,6 +57,11 @@ class Marie:
     def settings(self) -> Settings:
         """Read once, when first needed: nothing happens at import time."""
         return load_settings(self.app.conf)
+
+    def forget(self) -> None:
+        """Read the settings and connect anew when next needed: what they come from has changed."""
+        self.__dict__.pop("settings", None)
+        self._stores.clear()
 
     @property
     def url(self) -> str:
@@ -112,7 +119,12 @@ class Marie:
         return {name for name in own if name} | set(self.settings.executors)
 
     def submit(self, dag: Dag[..., Any] | Signature, *args: Any, **kwargs: Any) -> Run:
-        """Hand a run of a dag, or of a Celery canvas, to the schedulers and return at once."""
+        """Hand a run of a dag, or of a Celery canvas, to the schedulers and return at once.
+
+        In Celery's eager mode the run has ended, in this process, when it is returned.
+        """
+        if self.app.conf.task_always_eager:
+            return self._run_eagerly(dag, args, kwargs)
         builder, output, options = self._build(dag, args, kwargs)
         with clear_errors(self.url):
             now_ms, estimates, declared = self.reader.surroundings(builder.task_names())
@@ -134,6 +146,14 @@ class Marie:
             return CanvasReader(self.app, self.settings, self.tasks()).read(dag, args, kwargs)
         return *dag.build(*args, **kwargs), dag.run_options
 
+    def _run_eagerly(self, dag: Dag[..., Any] | Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+        if isinstance(dag, Signature):
+            raise ConfigError("task_always_eager is set: a canvas runs in this process by its own apply()")
+        run = run_local(dag, args, kwargs)
+        if self.app.conf.task_eager_propagates:
+            run.result()
+        return run
+
     @property
     def operations(self) -> Operations:
         """cancel, pause, resume, replay, dead letters, reconcile."""
@@ -147,3 +167,18 @@ class Marie:
     def why(self, id: str) -> Why:
         """Why a job does not run, or what a run waits for."""
         return why(self.store, id)
+
+
+def surroundings(app: Celery, builder: Builder, now_ms: int) -> Surroundings:
+    """What a run in this process is checked against: as at a submit, or only against itself if the app is not bound.
+
+    A resource that the settings do not have may have been declared in Redis, where nobody looks now.
+    """
+    nodes = list(builder.all_nodes())
+    declared = {name: QuantitySettings(quantity=MOST) for node in nodes for name in node.options.resources or ()}
+    marie = _bound.get(app)
+    if marie is None:
+        executors = {node.options.executor or "" for node in nodes}
+        return Surroundings(load_settings(), executors, now_ms=now_ms, resources=declared)
+    resources = {**declared, **marie.settings.resources}
+    return Surroundings(marie.settings, marie.executors(), marie.tasks().keys(), now_ms, resources=resources)

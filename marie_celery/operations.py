@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from marie_celery.errors import MarieError, UnknownJob
+from marie_celery.errors import ConfigError, MarieError, UnknownExecutor, UnknownJob
 from marie_celery.model.states import RunState
+from marie_celery.planning.tenants import TENANT_NAME
+from marie_celery.resources import Delta
 from marie_celery.store.keys import RUN_ID_LENGTH, is_job_id, job_id, number_of, run_of
 from marie_celery.store.records import JobView
 from marie_celery.store.replaying import descendants, instructions, nodes_of, unfinished
+from marie_celery.store.resources import Resized
 from marie_celery.store.steering import Held
 
 if TYPE_CHECKING:
@@ -82,6 +86,23 @@ class Operations:
             if not store.client.hexists(store.keys.run(run), "ended_at"):
                 healed |= store.reconcile(run)
         return healed
+
+    def resize(self, resource: str, delta: Delta, by: str = "") -> Resized:
+        """Grow or shrink a resource by a difference. What is booked stays booked."""
+        return self._marie.store.resize(resource, delta, by)
+
+    def set_target(self, executor: str, slots: int | None) -> None:
+        """How many slots an executor has, whatever its workers report; None = what they report."""
+        store = self._marie.store
+        if executor not in self._marie.executors() and not store.client.sismember(store.keys.executors, executor):
+            raise UnknownExecutor(executor)
+        store.set_target(executor, slots)
+
+    def set_weight(self, tenant: str, weight: float) -> None:
+        """The share of a tenant where others have work too."""
+        if not re.fullmatch(TENANT_NAME, tenant):
+            raise ConfigError(f"tenant {tenant!r} is no name: letters, digits and _ . : / - are")
+        self._marie.store.set_weight(tenant, weight)
 
     def _again(self, run: str, chosen: set[int] | None, *, with_descendants: bool, by: str) -> int:
         store = self._marie.store

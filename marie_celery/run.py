@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
@@ -20,6 +20,7 @@ from marie_celery.store.records import JobView, RunView
 from marie_celery.store.why import Why, number_by_name, why
 
 if TYPE_CHECKING:
+    from marie_celery.authoring.task import Task
     from marie_celery.extension import Marie
 
 
@@ -88,21 +89,8 @@ class Run:
         output = json.loads(self.status().output)
         results = reader.results(self.id, sorted(_referenced(output)))
         tasks = self.marie.tasks()
-        payloads = Payloads.of(self.marie.store)
-
-        def result_of(number: int) -> Any:
-            text = results[number]
-            value = None if text is None else payloads.loads(text)
-            job = reader.job(job_id(self.id, number))
-            task = tasks.get(job.task)
-            if task is None or value is None:
-                return value
-            restore = task.signature_of_function.restore_result
-            if job.control == Control.MAP:
-                return [None if item is None else restore(item) for item in value]
-            return restore(value)
-
-        return decode_value(output, result_of)
+        loads = Payloads.of(self.marie.store).loads
+        return assemble(output, results, lambda number: reader.job(job_id(self.id, number)), tasks, loads)
 
     def draw(self) -> Picture:
         """A picture of its jobs and their states, now."""
@@ -124,6 +112,30 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<marie run {self.id}>"
+
+
+def assemble(
+    output: Any,
+    results: Mapping[int, str | None],
+    job: Callable[[int], JobView],
+    tasks: Mapping[str, Task[..., Any]],
+    loads: Callable[[str], Any] = json.loads,
+) -> Any:
+    """What the dag returned, with the results (JSON) in place, each as its task's annotation says."""
+
+    def result_of(number: int) -> Any:
+        text = results[number]
+        value = None if text is None else loads(text)
+        found = job(number)
+        task = tasks.get(found.task)
+        if task is None or value is None:
+            return value
+        restore = task.signature_of_function.restore_result
+        if found.control == Control.MAP:
+            return [None if item is None else restore(item) for item in value]
+        return restore(value)
+
+    return decode_value(output, result_of)
 
 
 def _referenced(value: Any) -> set[int]:

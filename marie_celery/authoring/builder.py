@@ -58,10 +58,15 @@ class Builder:
     def next_number(self) -> int:
         return self.first + len(self.nodes)
 
+    def all_nodes(self) -> Iterator[Node]:
+        """Also those that maps will make for each item."""
+        for node in self.nodes:
+            yield node
+            if isinstance(node, MapNode) and node.inner is not None:
+                yield from node.inner.all_nodes()
+
     def task_names(self) -> set[str]:
-        """Of all nodes, also of those that maps will make."""
-        inner = (node.inner for node in self.nodes if isinstance(node, MapNode) and node.inner is not None)
-        return {node.task.name for node in self.nodes}.union(*(each.task_names() for each in inner))
+        return {node.task.name for node in self.all_nodes()}
 
     def has(self, node: Node) -> bool:
         place = node.number - self.first

@@ -17,6 +17,9 @@ from marie_celery.drawing import Picture
 from marie_celery.errors import ConfigError, DagError, MarieError
 
 if TYPE_CHECKING:
+    from marie_celery.clock import Clock
+    from marie_celery.local.run import LocalRun
+    from marie_celery.local.scheduler import GlobalScheduler
     from marie_celery.run import Run
 
 P = ParamSpec("P")
@@ -61,11 +64,40 @@ class Dag(Generic[P, R]):
             add_gate_and_ends(builder, self.run_options)
         return builder, output
 
+    @property
+    def app(self) -> Celery:
+        return self._app or current_app._get_current_object()
+
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Run:
         """Hand a run to the schedulers and return at once."""
         from marie_celery.extension import Marie
 
-        return Marie.of(self._app or current_app._get_current_object()).submit(self, *args, **kwargs)
+        return Marie.of(self.app).submit(self, *args, **kwargs)
+
+    def run_local(
+        self, *args: Any, max_concurrency: int | None = None, clock: Clock | None = None, **kwargs: Any
+    ) -> LocalRun:
+        """Run it in this process, without Redis or workers, and return when it has ended.
+
+        A parameter of the dag that is called like an option here is given by its place.
+        """
+        from marie_celery.local.start import run_local
+
+        return run_local(self, args, kwargs, max_concurrency=max_concurrency, clock=clock)
+
+    async def run_local_async(
+        self,
+        *args: Any,
+        max_concurrency: int | None = None,
+        scheduler: GlobalScheduler | None = None,
+        clock: Clock | None = None,
+        **kwargs: Any,
+    ) -> LocalRun:
+        """The same for asyncio; `scheduler` lets several runs and other work share its slots."""
+        from marie_celery.local.start import run_local_async
+
+        how: Any = {"max_concurrency": max_concurrency, "scheduler": scheduler, "clock": clock}
+        return await run_local_async(self, args, kwargs, **how)
 
     def draw(self, *args: P.args, **kwargs: P.kwargs) -> Picture:
         """A picture of what would be submitted: `print(invoice.draw("scan.pdf"))` is Mermaid, `.svg()` an SVG."""
@@ -76,7 +108,7 @@ class Dag(Generic[P, R]):
         """Inside another dag: its nodes become part of that one, under its name. Options are those of the run."""
         builder = current_builder()
         if builder is None:
-            raise TypeError(f"dag '{self.name}' is not called: use {self.name}.submit(…)")
+            raise TypeError(f"dag '{self.name}' is not called: use {self.name}.submit(…) or {self.name}.run_local(…)")
         builder.problems += self._problems_inside()
         with builder.inside(self.name):
             return self.function(*args, **kwargs)

@@ -37,11 +37,17 @@ class NeedsOfJobs:
         needs = needs_of(self._resources, executor, wishes)
         for name, request in needs.items():
             self._check(name, request)
+        own = [name for name in needs if self._resources[name].kind == "own"]
+        if len(own) > 1:
+            # Each would keep for the job what the other has not granted yet, and two such jobs might wait for ever.
+            raise ConfigError(f"it asks for {' and '.join(own)}: only one may have a manager of your own")
         row = [[name, request.amount, request.key] for name, request in sorted(needs.items())]
         return json.dumps(row) if row else ""
 
     def _check(self, name: str, request: Request) -> None:
         settings = self._resources[name]
+        if settings.kind == "own":  # its definition may come from Redis, and imports nothing here
+            return
         if not settings.manager().can_ever(request):
             raise ConfigError(
                 f"it asks for {request.amount} of resource '{name}', which has never more than {settings.most}"

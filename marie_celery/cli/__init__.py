@@ -11,18 +11,21 @@ from marie_celery.cli.errors import MarieGroup
 from marie_celery.cli.operations import dead, pause, reconcile, replay, resume
 from marie_celery.cli.planning import estimates, planner, reprioritise, why
 from marie_celery.cli.processes import scheduler, worker
+from marie_celery.cli.resources import resize, resources
 from marie_celery.cli.runs import cancel, runs, show, submit
 from marie_celery.cli.schedules import schedules
 from marie_celery.cli.simulation import simulate
 from marie_celery.cli.up import up
 from marie_celery.cli.web import web
+from marie_celery.cli.workforce import drain, target, tenants
 
 # In the order of a first day: start, submit, look, steer, check.
 VERBS = (
     *(scheduler, worker, web, up),
     *(draw, submit, runs, show, why, schedules),
     *(cancel, pause, resume, reprioritise, dead, replay),
-    *(capacity, planner, estimates, simulate, doctor, reconcile),
+    *(capacity, target, drain, resources, resize, tenants),
+    *(planner, estimates, simulate, doctor, reconcile),
 )
 
 

@@ -2,5 +2,6 @@
 
 from marie_celery.payloads.sealing import Payloads
 from marie_celery.payloads.stores import PayloadStore
+from marie_celery.payloads.unsealed import Unsealed
 
-__all__ = ["PayloadStore", "Payloads"]
+__all__ = ["PayloadStore", "Payloads", "Unsealed"]

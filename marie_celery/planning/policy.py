@@ -33,6 +33,7 @@ def policy_fields(
         "share": str(share),
         "max_active_dags": str(max_active_dags),
         "parks": str(int(planner.parks)),
+        "relays": str(int(planner.parks and planner is ranking)),
         "on_shortage": on_shortage,
         "max_skips": str(max_skips),
     }

@@ -2,8 +2,8 @@
 
 Each tenant has a virtual time: the slot time that its jobs have had, divided by its weight. The one whose time is
 lowest is next, and within a tenant the planner decides. So with weights 3 and 1 the slot time goes 3 to 1 as long as
-both have work, and an idle tenant's share goes to the others. The estimate of a job counts when it is chosen; what it
-really took is put right when it ends. `store/lua/include/tenants.lua` does the same sums.
+both have work, and an idle tenant's share goes to the others. While a job is at work its estimate counts; when it has
+ended, what it really took. `store/lua/include/tenants.lua` does the same sums.
 """
 
 from __future__ import annotations
@@ -31,6 +31,53 @@ class Lane(Generic[Item]):
     weight: int
     """In thousandths."""
     jobs: Iterable[Item]
+
+
+@dataclass(frozen=True, slots=True)
+class TenantState:
+    """A tenant with jobs on offer or at work for an executor; '' are those who name none."""
+
+    tenant: str
+    weight: int
+    """In thousandths."""
+    virtual_ms: int
+    waiting: int
+    at_work: int
+
+
+@dataclass(frozen=True, slots=True)
+class TenantShare:
+    executor: str
+    tenant: str
+    weight: float
+    share: float
+    """Of the executor's slot time, 0–1, as long as the same tenants have work."""
+    lag_seconds: float
+    """How far its virtual time is behind that of the tenant that is ahead of all: what it is owed, by its weight."""
+    waiting: int
+    at_work: int
+
+
+def in_thousandths(weight: float) -> int:
+    return round(weight * THOUSAND)
+
+
+def shares_of(executor: str, tenants: Sequence[TenantState]) -> list[TenantShare]:
+    """By name, those who name no tenant first."""
+    weights = sum(each.weight for each in tenants)
+    ahead_ms = max((each.virtual_ms for each in tenants), default=0)
+    return [
+        TenantShare(
+            executor,
+            each.tenant,
+            each.weight / THOUSAND,
+            each.weight / weights,
+            (ahead_ms - each.virtual_ms) / 1000,
+            each.waiting,
+            each.at_work,
+        )
+        for each in sorted(tenants, key=lambda each: each.tenant)
+    ]
 
 
 def take_turns(lanes: Sequence[Lane[Item]], cost_ms: Callable[[Item], int | None]) -> Iterator[Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
@@ -10,6 +10,7 @@ from marie_celery.resources.booking import Delta, Manager, refuse_other_changes
 from marie_celery.resources.concurrency import ConcurrencyManager
 from marie_celery.resources.discrete import DEFAULT_ITEMS, DiscreteManager
 from marie_celery.resources.highlander import HighlanderManager
+from marie_celery.resources.own import manager_class
 from marie_celery.resources.quantity import QuantityManager
 from marie_celery.resources.rate import TOKEN, RateManager, gain_of
 from marie_celery.resources.tours import OnShortage
@@ -109,17 +110,36 @@ class ConcurrencySettings(_Settings):
         return ConcurrencyManager(self.limit)
 
 
+class OwnSettings(_Settings):
+    """A class of the user's own decides; see `resources/own.py`."""
+
+    kind: Literal["own"] = "own"
+    path: Annotated[str, StringConstraints(pattern=r"^[\w.]+:\w+$")] = Field(alias="manager")
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    @property
+    def most(self) -> int:
+        """Only the manager knows."""
+        return MOST
+
+    def manager(self) -> Manager:
+        return manager_class(self.path)()
+
+
 ResourceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 """Also a part of the names of environment variables."""
 
 ResourceSettings = Annotated[
-    QuantitySettings | DiscreteSettings | HighlanderSettings | RateSettings | ConcurrencySettings,
+    QuantitySettings | DiscreteSettings | HighlanderSettings | RateSettings | ConcurrencySettings | OwnSettings,
     Field(discriminator="kind"),
 ]
 
 
 def changed(settings: ResourceSettings, delta: Delta) -> ResourceSettings:
     """The configuration after a change of size. Raises ValueError for one that it does not allow."""
+    if isinstance(settings, OwnSettings) and delta != Delta():
+        raise ValueError("its manager decides how much there is")
     refuse_other_changes(settings.kind, delta, *_CHANGES[settings.kind])
     values = settings.model_dump()
     match settings:
@@ -136,12 +156,18 @@ def changed(settings: ResourceSettings, delta: Delta) -> ResourceSettings:
     return type(settings).model_validate(values)
 
 
+def measures(settings: ResourceSettings) -> dict[str, Any]:
+    """What a change of size changes, as JSON carries it."""
+    return settings.model_dump(mode="json", include={"quantity", "items", "rate", "burst", "limit", "path"})
+
+
 _CHANGES = {
     "quantity": ("amount",),
     "discrete": ("add", "remove"),
     "highlander": (),
     "rate": ("amount", "rate"),
     "concurrency": ("amount",),
+    "own": (),
 }
 
 
@@ -159,6 +185,6 @@ def difference(before: ResourceSettings, after: ResourceSettings) -> Delta:
             return Delta(amount=after.burst - before.burst, rate=gain_of(after.rate) - gain_of(before.rate))
         case ConcurrencySettings(), ConcurrencySettings():
             return Delta(amount=after.limit - before.limit)
-        case HighlanderSettings(), HighlanderSettings():
+        case (HighlanderSettings(), HighlanderSettings()) | (OwnSettings(), OwnSettings()):
             return Delta()
     raise ValueError(f"a {before.kind} resource cannot become a {after.kind} one: give it another name")

@@ -56,10 +56,10 @@ def put_in_force(store: Store, settings: Settings) -> str:
         by = BY_SETTINGS
     store.replan(policy_of(name, settings, by), by)
     for executor, own in settings.executors.items():
-        store.set_target(executor, own.target)
+        store.declare_target(executor, own.target)
         store.set_shortage_mode(executor, own.on_shortage)
     for tenant, weight in settings.tenants.items():
-        store.set_weight(tenant, weight)
+        store.declare_weight(tenant, weight)
     for resource, declared in settings.resources.items():
         try:
             store.declare(resource, declared, by)

@@ -40,6 +40,7 @@ from marie_celery.scheduler.picture import picture
 from marie_celery.scheduler.planners import Dispatcher, Planner, Surveyor
 from marie_celery.scheduler.policy import put_in_force
 from marie_celery.scheduler.services import Advancer, Reaper, Service, Timed
+from marie_celery.scheduler.supplier import Supplier
 from marie_celery.store.connection import connect
 from marie_celery.store.store import Store
 from marie_celery.transport.transports import Transport, choose_transport
@@ -102,7 +103,7 @@ class SchedulerProcess:
             Timed("promoter", store.promote),
             Timed("reranker", store.rerank, batches=RERANKS_PER_TURN),
             Timed("watcher", store.watch),
-            Timed("supplier", store.supply),
+            Timed("supplier", Supplier(store, settings).step),
             Advancer(store),
             expander(store),
             Reaper(store, self._clock),

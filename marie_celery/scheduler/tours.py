@@ -68,6 +68,8 @@ def _left(
         case "rate":
             gained = max(0, now_ms - int(fields["at"])) * int(fields["gain"])
             return QuantityManager(min(settings.burst * TOKEN, int(fields["level"]) + gained) // TOKEN)
+        case "own":
+            return QuantityManager(settings.most)  # on offer are only those who have their grant
         case "quantity":
             return QuantityManager(max(0, settings.quantity - int(used.get("*", 0))))
     manager = ConcurrencyManager(settings.most)

@@ -41,6 +41,15 @@ def split_attempt(attempt: str) -> tuple[str, int]:
     return job, int(token)
 
 
+NO_TENANT = "-"
+"""Stands for those who name no tenant."""
+
+
+def lane_of(executor: str, tenant: str) -> str:
+    """Where jobs of a tenant wait: `ready:` and `new:` of this name."""
+    return executor if tenant in ("", NO_TENANT) else f"{executor}@{tenant}"
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     namespace: str
@@ -155,6 +164,16 @@ class Keys:
         return f"{self.prefix}workers"
 
     @property
+    def draining(self) -> str:
+        """set: workers that an operator has taken out of service"""
+        return f"{self.prefix}draining"
+
+    @property
+    def declared(self) -> str:
+        """hash: `target <executor>` and `weight <tenant>` as the settings say, so that a change of them is noticed"""
+        return f"{self.prefix}declared"
+
+    @property
     def delayed(self) -> str:
         """zset: jobs that wait for their retry, by when it is due"""
         return f"{self.prefix}delayed"
@@ -233,6 +252,18 @@ class Keys:
         """hash: attempt → amount, key and items as JSON"""
         return f"{self.prefix}resource:{resource}:holders"
 
+    def resource_state(self, resource: str) -> str:
+        """hash: what a manager of the user's own knows, as JSON, and its version"""
+        return f"{self.prefix}resource:{resource}:state"
+
+    def resource_grants(self, resource: str) -> str:
+        """hash: attempts that such a manager has promised something → items"""
+        return f"{self.prefix}resource:{resource}:grants"
+
+    def resource_returned(self, resource: str) -> str:
+        """list: attempts that gave something back, of which such a manager has still to hear"""
+        return f"{self.prefix}resource:{resource}:returned"
+
     @property
     def bookings(self) -> str:
         """hash: attempt → the resources it has, with their items, as JSON"""
@@ -241,6 +272,10 @@ class Keys:
     def short(self, line: str) -> str:
         """zset: ready jobs that are short of a resource, by rank; a line is a resource, resource/key or @highlander"""
         return f"{self.prefix}short:{line}"
+
+    def parked(self, executor: str) -> str:
+        """zset: ready jobs of this executor that stand in such lines, by rank"""
+        return f"{self.prefix}parked:{executor}"
 
     @property
     def supply(self) -> str:
@@ -256,11 +291,11 @@ class Keys:
         return f"{self.prefix}tenants:{executor}"
 
     def shares(self, executor: str) -> str:
-        """hash: tenant → virtual time; `*` is that of the last choice"""
+        """hash: tenant → virtual time of what has ended, `+tenant` → of what is at work; `*` was chosen last"""
         return f"{self.prefix}shares:{executor}"
 
     def charges(self, executor: str) -> str:
-        """hash: attempt → what its tenant was charged: tenant, milliseconds, since when"""
+        """hash: attempt → what its tenant was charged: tenant, virtual milliseconds, since when"""
         return f"{self.prefix}charges:{executor}"
 
     @property

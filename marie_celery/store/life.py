@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from marie_celery.errors import DuplicateRun, RunWaits, ServerError
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.caller import Caller, as_mapping, counted, in_ms, pairs
 from marie_celery.store.codes import Code
-from marie_celery.store.records import NewRun, Started
+from marie_celery.store.records import Ended, NewRun, Started, Taken
 
 # Jobs per call while a large run is staged: long enough to be fast, short enough not to hold Redis up.
 CHUNK = 400
@@ -50,15 +51,7 @@ class Life(Caller):
         answer = self.call("start", job, token, worker, message, in_ms(self.settings.run_ttl_seconds))
         if answer[0] != Code.OK:
             return None
-        _, inputs, policy, fields, results, (_, dag), booked = answer
-        return Started(
-            inputs=inputs,
-            policy=json.loads(policy),
-            job=as_mapping(fields),
-            results={int(number): result for number, result in pairs(results)},
-            dag=dag,
-            items={name: tuple(items.split(",")) for name, items in json.loads(booked or "[]") if items},
-        )
+        return _started(answer[1])
 
     def progress(self, job: str, token: int, part: float, note: str) -> bool:
         """How far the attempt is, 0 to 1. False if its token is stale."""
@@ -66,11 +59,25 @@ class Life(Caller):
 
     def finish(self, job: str, token: int, worker: str, result: str) -> bool:
         """The attempt completed. False if its token is stale: nothing was changed."""
-        return bool(self.call("finish", job, token, worker, "completed", result)[0] == Code.OK)
+        return self.end(job, token, worker, "completed", result).counts
 
     def skip(self, job: str, token: int, worker: str, reason: str) -> bool:
         """The attempt asked to be skipped."""
-        return bool(self.call("finish", job, token, worker, "skipped", reason)[0] == Code.OK)
+        return self.end(job, token, worker, "skipped", reason).counts
+
+    def end(
+        self, job: str, token: int, worker: str, how: Literal["completed", "skipped"], text: str, message: str = ""
+    ) -> Ended:
+        """The attempt completed with this result, or was skipped for this reason. With the id of a Celery message the
+        worker is ready to go on under it, and may be given the next job in the same step."""
+        lease_ms = in_ms(self.settings.run_ttl_seconds)
+        answer = self.call("finish", job, token, worker, how, text, message, lease_ms, self.settings.max_concurrency)
+        if answer[0] != Code.OK:
+            return Ended(False)
+        if len(answer) < 2 or not answer[1]:
+            return Ended(True)
+        next_job, next_token, task, *known = answer[1]
+        return Ended(True, Taken(next_job, int(next_token), task, _started(known)))
 
     def wait(self, job: str, token: int, worker: str, reason: str, seconds: float | None = None) -> bool:
         """The attempt says that it is too early; it is asked again, after so many seconds or as its options say."""
@@ -102,3 +109,15 @@ class Life(Caller):
             roll,
         )
         return answer[1] if answer[0] == Code.OK else None
+
+
+def _started(known: Sequence[Any]) -> Started:
+    inputs, policy, fields, results, (_, dag), booked = known
+    return Started(
+        inputs=inputs,
+        policy=json.loads(policy),
+        job=as_mapping(fields),
+        results={int(number): result for number, result in pairs(results)},
+        dag=dag,
+        items={name: tuple(items.split(",")) for name, items in json.loads(booked or "[]") if items},
+    )

@@ -117,6 +117,23 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """A job that a worker was given with the end of another: it has begun."""
+
+    job_id: str
+    token: int
+    task: str
+    started: Started
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    counts: bool
+    """False if the token was stale: nothing was changed."""
+    next: Taken | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reaped:
     workers: int
     lost: int
@@ -136,6 +153,18 @@ class ExecutorView:
     holders: Mapping[str, str]
     """attempt → worker, '' while nobody has started it"""
     workers: Mapping[str, int]
+    short: int = 0
+    """Of the ready jobs, those that wait for a resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainedWorker:
+    """A worker that an operator has taken out of service."""
+
+    name: str
+    is_alive: bool
+    jobs: int
+    """What it still runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
     life.py        submit, start, progress, finish, skip, wait, fail
     expanding.py   claim_map, expand, expand_graphs, refuse_map
     duties.py      peek, dispatch, promote, rerank, watch, reap, reconcile, prune, advance
-    workforce.py   renew, leave, set_target, capacity
+    workforce.py   renew, leave, drain, take_back, set_target, set_weight, capacity, shares
     steering.py    cancel, reprioritise, hold, let_go, replay, replan
     command.py     enlist, retire, command, answer
-    resources.py   declare, resize, supply
+    resources.py   declare, resize, supply, stock
+    grants.py      claims, grant: managers of the user's own
     schedules.py   put, remove, look, claim, resume, fired, fire: the slots of schedules
 
 Reading is in `reading.py`, connecting in `connection.py`.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from marie_celery.store.command import Commanding
 from marie_celery.store.duties import Duties
 from marie_celery.store.expanding import Expanding
+from marie_celery.store.grants import Granting
 from marie_celery.store.life import Life
 from marie_celery.store.resources import Resourcing
 from marie_celery.store.schedules import Scheduling
@@ -24,5 +26,5 @@ from marie_celery.store.steering import Steering
 from marie_celery.store.workforce import Workforce
 
 
-class Store(Life, Expanding, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing):
+class Store(Life, Expanding, Duties, Workforce, Steering, Commanding, Scheduling, Resourcing, Granting):
     """All changes of state."""

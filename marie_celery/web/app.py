@@ -1,4 +1,4 @@
-"""The API: what is there, read only but for pausing an executor."""
+"""The API: what is there, and the few changes that an operator or an autoscaler needs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 
-from marie_celery.capacity import look, report
 from marie_celery.extension import Marie
 from marie_celery.web import health, metrics, problems, views
 from marie_celery.web.guard import Guard, Guarded
-from marie_celery.web.survey import survey
+from marie_celery.web.resources import add_resources
+from marie_celery.web.views import ok
+from marie_celery.web.workforce import add_workforce
 
 log = logging.getLogger(__name__)
-
-BY = "web"
 
 
 def create_app(marie: Marie, guard: Guard | None = None) -> FastAPI:
@@ -28,7 +27,9 @@ def create_app(marie: Marie, guard: Guard | None = None) -> FastAPI:
     problems.install(app, marie.url)
     app.add_middleware(Guarded, guard=guard or Guard())
     store = marie.store  # one for all threads, made before there are any
+    add_workforce(app, marie)
     _add_reading(app, marie)
+    add_resources(app, marie)
 
     @app.get("/", response_class=HTMLResponse)
     def index() -> str:
@@ -50,33 +51,11 @@ def create_app(marie: Marie, guard: Guard | None = None) -> FastAPI:
         """For Prometheus."""
         return Response(metrics.exposition(store), media_type=metrics.CONTENT_TYPE)
 
-    @app.post("/api/executors/{name:path}/pause")
-    def pause(name: str) -> dict[str, Any]:
-        """Start nothing more of it; what runs is finished."""
-        marie.operations.pause("executor", name, by=BY)
-        return ok({"name": name, "paused": True})
-
-    @app.post("/api/executors/{name:path}/resume")
-    def resume(name: str) -> dict[str, Any]:
-        """Go on with it."""
-        marie.operations.resume("executor", name, by=BY)
-        return ok({"name": name, "paused": False})
-
     return app
 
 
 def _add_reading(app: FastAPI, marie: Marie) -> None:
     store = marie.store
-
-    @app.get("/api/capacity")
-    def capacity() -> dict[str, Any]:
-        """Slots by executor."""
-        return report(look(store))
-
-    @app.get("/api/executors")
-    def executors() -> dict[str, Any]:
-        """What waits for each executor, and who serves it."""
-        return ok({"executors": [each.as_json() for each in survey(store)]})
 
     @app.get("/api/runs")
     def runs(limit: Annotated[int, Query(ge=1, le=500)] = 50) -> dict[str, Any]:
@@ -102,10 +81,6 @@ def _add_reading(app: FastAPI, marie: Marie) -> None:
     def schedulers() -> dict[str, Any]:
         """The schedulers at work, each with its graph."""
         return ok({"schedulers": views.schedulers(store)})
-
-
-def ok(result: Any) -> dict[str, Any]:
-    return {"status": "OK", "result": result}
 
 
 def _index(app: FastAPI) -> str:

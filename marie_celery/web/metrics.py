@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from marie_celery.planning.tenants import TenantShare
+from marie_celery.resources.stock import Stock
 from marie_celery.store.store import Store
 from marie_celery.web.survey import ExecutorSurvey, survey
 from marie_celery.web.views import schedulers
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+T = TypeVar("T")
 
 COUNTERS = {
     "fencedWrites": "Late reports of attempts that were overtaken",
@@ -34,15 +38,41 @@ GAUGES: dict[str, tuple[str, Callable[[ExecutorSurvey], float | None]]] = {
     "marie_executor_workers": ("Live workers", lambda each: len(each.status.view.workers)),
     "marie_jobs_ready": ("Ready jobs of runs that have begun", lambda each: each.ready),
     "marie_jobs_new": ("Ready jobs of runs that have not begun", lambda each: each.new),
+    "marie_jobs_short": ("Ready jobs that wait for a resource", lambda each: each.short),
     "marie_backlog_seconds": ("Estimated seconds of work that is ready", lambda each: each.backlog.seconds),
+    "marie_backlog_short_seconds": ("The part of it that waits for resources", lambda each: each.backlog_short.seconds),
     "marie_oldest_wait_seconds": ("The longest wait of a ready job", lambda each: each.backlog.oldest_seconds),
+}
+
+
+RESOURCE_GAUGES: dict[str, tuple[str, Callable[[Stock], float]]] = {
+    "marie_resource_size": ("Units, items, burst, or limit under each key", lambda each: each.size),
+    "marie_resource_used": ("In use; of a rate the tokens that are missing", lambda each: each.used),
+    "marie_resource_holders": ("Jobs that have some of it", lambda each: each.holders),
+    "marie_resource_waiting": ("Ready jobs that are short of it", lambda each: each.waiting),
+}
+
+TENANT_GAUGES: dict[str, tuple[str, Callable[[TenantShare], float]]] = {
+    "marie_tenant_share": ("Part of the slot time while the same tenants have work", lambda each: each.share),
+    "marie_tenant_lag_seconds": ("How far it is behind the one that had most", lambda each: each.lag_seconds),
+    "marie_tenant_jobs_waiting": ("Jobs on offer", lambda each: each.waiting),
+    "marie_tenant_jobs_at_work": ("Jobs that hold a slot", lambda each: each.at_work),
 }
 
 
 def exposition(store: Store) -> bytes:
     registry = CollectorRegistry()
     counters = store.client.hgetall(store.keys.counters)
-    registry.register(_Scrape([*_executors(survey(store)), *_counters(counters), *_schedulers(schedulers(store))]))
+    metrics = (
+        *_gauges(GAUGES, ["executor"], [([each.status.view.name], each) for each in survey(store)]),
+        *_gauges(RESOURCE_GAUGES, ["resource"], [([each.name], each) for each in store.stock()]),
+        *_gauges(
+            TENANT_GAUGES, ["executor", "tenant"], [([each.executor, each.tenant], each) for each in store.shares()]
+        ),
+        *_counters(counters),
+        *_schedulers(schedulers(store)),
+    )
+    registry.register(_Scrape(metrics))
     return generate_latest(registry)
 
 
@@ -54,13 +84,17 @@ class _Scrape(Collector):
         return self._metrics
 
 
-def _executors(surveys: Sequence[ExecutorSurvey]) -> Iterator[Metric]:
-    for name, (text, value_of) in GAUGES.items():
-        gauge = GaugeMetricFamily(name, text, labels=["executor"])
-        for each in surveys:
+def _gauges(
+    gauges: Mapping[str, tuple[str, Callable[[T], float | None]]],
+    labels: Sequence[str],
+    rows: Sequence[tuple[Sequence[str], T]],
+) -> Iterator[Metric]:
+    for name, (text, value_of) in gauges.items():
+        gauge = GaugeMetricFamily(name, text, labels=labels)
+        for values, each in rows:
             value = value_of(each)
             if value is not None:  # no estimate is not an estimate of nothing
-                gauge.add_metric([each.status.view.name], float(value))
+                gauge.add_metric(values, float(value))
         yield gauge
 
 

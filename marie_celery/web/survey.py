@@ -1,22 +1,22 @@
-"""All about the executors, for the API and for Prometheus, in four round trips."""
+"""All about the executors, for the API and for Prometheus, in five round trips."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
 from marie_celery.capacity import ExecutorStatus, clock_ms, look
 from marie_celery.planning.estimates import RuntimeEstimate
+from marie_celery.store.keys import lane_of
 from marie_celery.store.store import Store
 from marie_celery.web.backlog import Backlog, Sample, Waiting, backlog_of
 
 SAMPLE = 200
 SAMPLES = 2_000
-"""So many jobs are looked at for all executors together, unless there are very many executors."""
-FEWEST = 10
-QUEUES = 4
+"""So many jobs are looked at for all executors together, unless there are very many executors and tenants."""
+NEXT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,11 @@ class ExecutorSurvey:
     """Ready jobs of runs that have begun."""
     new: int
     """Ready jobs of runs that have not."""
+    short: int
+    """Ready jobs that wait for a resource, of either kind of run."""
     backlog: Backlog
+    backlog_short: Backlog
+    """The part of it that waits for resources: more workers would not help it."""
     workers: Sequence[WorkerStatus]
 
     def as_json(self) -> dict[str, Any]:
@@ -50,8 +54,9 @@ class ExecutorSurvey:
             "available": status.available,
             "ready": self.ready,
             "new": self.new,
+            "short": self.short,
             "oldest_wait_seconds": self.backlog.oldest_seconds,
-            "backlog": self.backlog.as_json(),
+            "backlog": {**self.backlog.as_json(), "short_seconds": self.backlog_short.seconds},
             "workers": [
                 {
                     "name": worker.name,
@@ -67,15 +72,15 @@ class ExecutorSurvey:
 
 def survey(store: Store) -> list[ExecutorSurvey]:
     statuses = look(store)
-    size = max(FEWEST, min(SAMPLE, SAMPLES // max(1, len(statuses))))
+    lanes = _lanes(store, statuses)
+    size = max(1, min(SAMPLE, SAMPLES // max(1, sum(map(len, lanes)))))
     with store.client.pipeline(transaction=False) as pipe:
         pipe.time()
         pipe.hgetall(store.keys.estimates)
-        for status in statuses:
-            for key in _queues(store, status.view.name):
-                pipe.zcard(key)
-                pipe.zrandmember(key, size)
-                pipe.zrange(key, 0, FEWEST - 1)
+        for key in (key for mine in lanes for key in _queues(store, mine)):
+            pipe.zcard(key)
+            pipe.zrandmember(key, size)
+            pipe.zrange(key, 0, min(NEXT, size) - 1)
         time, learned, *answers = pipe.execute()
     now_ms = clock_ms(store, time)
     workers = {worker for status in statuses for worker in (*status.view.workers, *status.draining)}
@@ -88,24 +93,43 @@ def survey(store: Store) -> list[ExecutorSurvey]:
         return [_waiting(job, estimates, now_ms) for job in found if job[0] == "ready"]
 
     samples = map(Sample, totals, map(waiting, drawn), map(waiting, best))
-    made = []
-    for status in statuses:
-        ready, stale_ready, new, stale_new = mine = list(islice(samples, QUEUES))
-        made.append(
-            ExecutorSurvey(
-                status,
-                ready=ready.total + stale_ready.total,
-                new=new.total + stale_new.total,
-                backlog=backlog_of(mine),
-                workers=_workers(status, details.workers, now_ms),
-            )
-        )
-    return made
+    return [
+        _survey(status, list(islice(samples, 1 + 4 * len(mine))), _workers(status, details.workers, now_ms))
+        for status, mine in zip(statuses, lanes, strict=True)
+    ]
 
 
-def _queues(store: Store, executor: str) -> tuple[str, str, str, str]:
+def _survey(status: ExecutorStatus, samples: Sequence[Sample], workers: Sequence[WorkerStatus]) -> ExecutorSurvey:
+    short, *ranked = samples
+    return ExecutorSurvey(
+        status,
+        ready=sum(sample.total for sample in ranked[0::2]),
+        new=sum(sample.total for sample in ranked[1::2]),
+        short=short.total,
+        backlog=backlog_of(samples),
+        backlog_short=backlog_of([short]),
+        workers=workers,
+    )
+
+
+def _lanes(store: Store, statuses: Sequence[ExecutorStatus]) -> list[list[str]]:
+    """Per executor: its own lane, and those of tenants with jobs on offer."""
+    with store.client.pipeline(transaction=False) as pipe:
+        for status in statuses:
+            pipe.zrange(store.keys.tenants(status.view.name), 0, -1)
+        found = pipe.execute()
+    return [
+        list(dict.fromkeys(lane_of(status.view.name, tenant) for tenant in ("", *tenants)))
+        for status, tenants in zip(statuses, found, strict=True)
+    ]
+
+
+def _queues(store: Store, lanes: Sequence[str]) -> Iterator[str]:
+    """What is short first, then by turns what belongs to runs that have begun and to runs that have not."""
     keys = store.keys
-    return keys.ready(executor), keys.stale_ready(executor), keys.new(executor), keys.stale_new(executor)
+    yield keys.parked(lanes[0])
+    for lane in lanes:
+        yield from (keys.ready(lane), keys.new(lane), keys.stale_ready(lane), keys.stale_new(lane))
 
 
 @dataclass(frozen=True, slots=True)

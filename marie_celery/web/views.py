@@ -14,6 +14,12 @@ from marie_celery.store.records import RunView
 from marie_celery.store.store import Store
 
 RUN_ID = re.compile(r"[0-9a-f]{13}")
+BY = "web"
+"""Who has given an order that came this way."""
+
+
+def ok(result: Any) -> dict[str, Any]:
+    return {"status": "OK", "result": result}
 
 
 def run_as_json(run: RunView) -> dict[str, Any]:

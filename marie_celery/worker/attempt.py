@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import random
-import traceback
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
 
-from marie_celery.authoring.payload import decode_arguments, encode_result
-from marie_celery.errors import PayloadError, RetryAfter, Skip, Wait
+from marie_celery.errors import RetryAfter, Skip, Wait
 from marie_celery.model.retry import FailureKind
 from marie_celery.payloads import Payloads
 from marie_celery.store.keys import attempt_id, run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
-from marie_celery.worker.batch import run_batch
-from marie_celery.worker.coroutines import call
+from marie_celery.worker.calling import Call, describe_error, is_final
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
 from marie_celery.worker.progress import Progress
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
-
-TRACEBACK_LIMIT = 16_384
 
 
 class Attempt:
@@ -62,43 +57,23 @@ class Attempt:
         except SoftTimeLimitExceeded as error:
             self._fail(error, FailureKind.TIMEOUT)
         except Exception as error:
-            self._fail(error, FailureKind.FAILURE, give_up=self._is_final(error))
+            self._fail(error, FailureKind.FAILURE, give_up=is_final(self.task, error))
         with self._insisting():
             counts = self.store.finish(self.job_id, self.token, self.worker, text)
         self._must_count(counts)
         return value
 
     def _call(self, started: Started) -> tuple[Any, str]:
-        args, kwargs = self._arguments(started)
+        call = Call(self.task, started.inputs, started.results.get, self.payloads, is_batch="batch" in started.job)
         with (
             Progress(self.store, self.job_id, self.token) as progress,
-            as_current(self._describe(started, args, kwargs, progress)),
+            as_current(self._describe(started, call.args, call.kwargs, progress)),
             items_in_environment(started.items),
         ):
-            if "batch" in started.job:
-                value, texts = run_batch(self.task, args, kwargs, self.message)
-            else:
-                value = call(self.task.function, args, kwargs, self.message)
+            value, text = call.make(attempt_id(self.job_id, self.token), self.message)
         if "ask_again" in started.job and not value:
             raise Wait(f"the gate answered {value!r}")
-        attempt, what = attempt_id(self.job_id, self.token), f"the result of {self.task.name}"
-        if "batch" in started.job:
-            return value, self.payloads.seal_list(texts, attempt, what)
-        return value, self.payloads.seal(encode_result(value, self.task.signature_of_function), attempt, what)
-
-    def _arguments(self, started: Started) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        cache: dict[int, Any] = {}
-
-        def result_of(number: int) -> Any:
-            if number not in cache:
-                text = started.results.get(number)
-                cache[number] = None if text is None else self.payloads.loads(text)
-            return cache[number]
-
-        args, kwargs = decode_arguments(started.inputs, result_of)
-        if "batch" in started.job:
-            return tuple(args), kwargs
-        return self.task.signature_of_function.restore_arguments(args, kwargs)
+        return value, text
 
     def _describe(
         self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any], progress: Progress
@@ -119,11 +94,6 @@ class Attempt:
             _progress=progress,
         )
 
-    def _is_final(self, error: Exception) -> bool:
-        if isinstance(error, (PayloadError, *self.task.give_up_on)):
-            return True
-        return bool(self.task.retry_on) and not isinstance(error, self.task.retry_on)
-
     def _fail(self, error: Exception, kind: FailureKind, **how: Any) -> None:
         """Reports, then raises what tells Celery the same."""
         with self._insisting():
@@ -142,8 +112,3 @@ class Attempt:
     def _must_count(self, accepted: bool) -> None:
         if not accepted:
             raise Ignore(f"attempt {self.token} of {self.job_id} was overtaken; what it did does not count")
-
-
-def describe_error(error: BaseException) -> dict[str, str]:
-    text = "".join(traceback.format_exception(error))
-    return {"type": type(error).__name__, "message": str(error), "traceback": text[-TRACEBACK_LIMIT:]}

@@ -105,15 +105,24 @@ def _cancel(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[Any]]) -> N
 
 def _loop() -> asyncio.AbstractEventLoop:
     """A forked child never uses its parent's."""
-    if getattr(_own, "pid", None) != os.getpid():
-        _own.pid = os.getpid()
-        _own.runner = asyncio.Runner()
-    loop: asyncio.AbstractEventLoop = _own.runner.get_loop()
-    return loop
+    kept: _Kept | None = getattr(_own, "kept", None)
+    if kept is None or kept.pid != os.getpid():
+        kept = _own.kept = _Kept()
+    return kept.loop
+
+
+class _Kept:
+    """Closes its loop when its thread has ended."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+
+    def __del__(self) -> None:
+        if self.pid == os.getpid():
+            self.loop.close()
 
 
 def close_loop() -> None:
     """Of this thread; the next coroutine gets a new one."""
-    if getattr(_own, "pid", None) == os.getpid():
-        _own.runner.close()
-    _own.pid = None
+    _own.kept = None

@@ -21,6 +21,7 @@ from marie_celery.extension import Marie
 from marie_celery.payloads import Payloads
 from marie_celery.store.patience import patient
 from marie_celery.worker import coroutines
+from marie_celery.worker.intake import Intake
 from marie_celery.worker.task import is_attempt
 from marie_celery.worker.watchdog import Watchdog
 
@@ -86,6 +87,7 @@ class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
         marie = Marie.of(worker.app)
         interval = marie.settings.heartbeat_seconds
         watchdog = Watchdog(marie.settings.lease_ttl_seconds)
+        intake = Intake(worker)
         failing = False
         while True:
             try:
@@ -94,6 +96,9 @@ class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
                 offered = {} if self._draining or watchdog.trouble else slots(marie, worker)
                 with patient(interval):
                     orders = marie.store.renew(worker.hostname, about, offered, messages)
+                    is_drained = marie.store.is_draining(worker.hostname)
+                if is_connected(worker):
+                    intake.follow(is_drained, {marie.settings.queue_of(name) for name in marie.executors()})
                 for message in orders:
                     stop_message(worker, message)
                 failing = False

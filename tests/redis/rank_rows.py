@@ -88,7 +88,7 @@ return out"""
 
 def _script() -> str:
     text = source("rerank")
-    return text[: text.index("\nlocal due = redis.call")] + _RANK_ALL
+    return text[: text.index("\nlocal ranked = rank_overdue")] + _RANK_ALL
 
 
 def _as_the_scripts_see_it(row: Row) -> dict[str, int]:

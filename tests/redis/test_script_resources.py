@@ -70,6 +70,7 @@ class TestBooking:
             f"job:{late}": {"short": '["gpu"]'},
             f"new:{EXECUTOR}": {late: None},
             "short:gpu": {late: rank(runtime=1274, new=True)},
+            f"parked:{EXECUTOR}": {late: rank(runtime=1274, new=True)},
         }
         assert line(store) == [second, late]
         assert left_over(store) == {
@@ -230,6 +231,22 @@ class TestHold:
         assert ask(store, both, small) == [EXHAUSTED, EXHAUSTED]
         store.finish(a, token, WORKER, "1")
         assert line(store, "memory") == [both, small]
+
+
+    def test_who_now_lacks_something_else_keeps_nothing_from_others(self, store: Store) -> None:
+        declare(store, "memory", quantity=1)
+        declare(store, "calls", kind="rate", rate=1, burst=1)
+        a, both, other = ready_jobs(
+            store, needing("a", memory=1), needing("b", memory=1, calls=1), needing("c", memory=1)
+        )
+        (caller,) = ready_jobs(store, needing("d", calls=1))
+        token = begin(store, a)
+        assert ask(store, both, other) == [EXHAUSTED, EXHAUSTED]
+        assert ask(store, caller) == [OK]
+        store.finish(a, token, WORKER, "1")
+        assert line(store, "calls") == [both]
+        store.supply()
+        assert on_offer(store) == {other}
 
 
 class TestSkip:

@@ -99,8 +99,8 @@ def test_a_choice_is_charged_in_the_step_that_books_it(store: Store) -> None:
     lane = f"{EXECUTOR}@acme"
     with changes(store) as changed:
         store.dispatch([], [(first, 0)])
-    assert changed[f"shares:{EXECUTOR}"] == {"acme": "500"}
-    assert changed[f"charges:{EXECUTOR}"] == {attempt_id(first, 1): f"acme 1000 {NOW}"}
+    assert changed[f"shares:{EXECUTOR}"] == {"+acme": "500"}
+    assert changed[f"charges:{EXECUTOR}"] == {attempt_id(first, 1): f"acme 500 {NOW}"}
     assert changed[f"new:{lane}"] == {first: None, second: None}
     assert changed[f"ready:{lane}"].keys() == {second}
     assert changed[f"tenants:{EXECUTOR}"] == {"acme": 500}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import fakeredis
+import jsonschema
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
@@ -83,6 +85,57 @@ class TestTheShape:
     def test_of_nothing_is_empty(self) -> None:
         totals = {"capacity": 0, "used": 0, "available": 0}
         assert report([]) == {"status": "OK", "result": {"slots": [], "totals": totals}}
+
+
+COUNT = {"type": "integer", "minimum": 0}
+
+
+def exactly(**fields: Any) -> dict[str, Any]:
+    """An object with these fields and no others."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+SCHEMA = exactly(
+    status={"const": "OK"},
+    result=exactly(
+        slots={
+            "type": "array",
+            "items": exactly(
+                name={"type": "string"},
+                capacity=COUNT,
+                target=COUNT,
+                used=COUNT,
+                available=COUNT,
+                holders={"type": "array", "items": {"type": "string"}},
+                notes={"type": "string"},
+            ),
+        },
+        totals=exactly(capacity=COUNT, used=COUNT, available=COUNT),
+    ),
+)
+
+
+class TestTheSchema:
+    def test_holds_for_a_cluster_with_all_that_can_be_noted(self, store: Store) -> None:
+        give_capacity(store, slots=1)
+        begin(store, first_job(store))
+        store.drain(WORKER)
+        store.set_target("far", 3)
+        store.hold("executor", "far")
+        answer = json.loads(json.dumps(report(look(store))))
+        jsonschema.Draft202012Validator(SCHEMA).validate(answer)
+        assert {slots["notes"] for slots in answer["result"]["slots"]} == {
+            "NO WORKERS, PAUSED, TARGET",
+            "CLAMPED, NO WORKERS, DRAINING",
+        }
+
+    @pytest.mark.parametrize("field", ["name", "capacity", "target", "used", "available", "holders", "notes"])
+    def test_would_notice_a_field_that_is_missing_or_too_much(self, field: str) -> None:
+        answer = report([status()])
+        (slots,) = answer["result"]["slots"]
+        slots[f"{field}s"] = slots.pop(field)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(SCHEMA).validate(answer)
 
 
 class TestALook:

@@ -4,10 +4,10 @@ import sys
 import marie_celery
 
 PUBLIC = [
-    "ConfigError", "CurrentJob", "DagError", "DuplicateRun", "Duplicates", "JoinRule", "Marie", "MarieError",
-    "PayloadError", "RetryAfter", "RetryPolicy", "Run", "RunFailed", "RunState", "ServerError", "Skip",
-    "UnknownJob", "UnknownRun", "Wait", "WorkState", "branch", "choose", "current_job", "dag", "merge", "optional",
-    "switch", "task",
+    "ConfigError", "CurrentJob", "DagError", "DuplicateRun", "Duplicates", "GlobalScheduler", "JoinRule",
+    "LocalRun", "Marie", "MarieError", "PayloadError", "QueueFull", "RetryAfter", "RetryPolicy", "Run",
+    "RunFailed", "RunState", "ServerError", "Skip", "UnknownJob", "UnknownRun", "Wait", "WorkState", "branch",
+    "choose", "current_job", "dag", "merge", "optional", "switch", "task",
 ]  # fmt: skip
 
 QUIET = """

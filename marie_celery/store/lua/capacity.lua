@@ -1,10 +1,11 @@
 -- One consistent look at all executors.
--- Returns { { executor, capacity, target or '', ready, { holder, worker … }, { worker, slots … } } … }.
+-- Returns { { executor, capacity, target or '', ready, { holder, worker … }, { worker, slots … }, of the ready ones
+-- those that are short of a resource } … }.
 -- @include slots
--- @include tenants
+-- @include ready
 
 local function ready_for(executor)
-  local ready = 0
+  local ready = redis.call('ZCARD', parked_key(executor))
   for _, lane in ipairs(lanes_of(executor)) do ready = ready + jobs_on_offer(lane) end
   return ready
 end
@@ -23,6 +24,7 @@ for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
     ready_for(executor),
     holders,
     redis.call('HGETALL', executor_key(executor) .. ':workers'),
+    redis.call('ZCARD', parked_key(executor)),
   }
 end
 return answer

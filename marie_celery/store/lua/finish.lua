@@ -1,13 +1,15 @@
--- A worker has completed (or skipped) an attempt: store the result, free the slot, unblock what comes next.
+-- A worker has completed (or skipped) an attempt: store the result, free the slot, unblock what comes next. The slot may
+-- go straight to the best job that waits for it, which this worker then goes on with.
 --   ARGV[3]  job   ARGV[4]  token   ARGV[5]  worker
 --   ARGV[6]  'completed' | 'skipped'
 --   ARGV[7]  result as JSON, or the reason of the skip
--- Returns { OK } | { STALE }. The freed slot stays in hand until the end of the script, which is where a next job
--- of the same executor can be given to this worker.
--- Events: job active → completed | skipped; created → ready | skipped for its children; the end of the run.
--- @include settle
+--   ARGV[8]  id of the Celery message under which it would go on, '' = it does not
+--   ARGV[9]  milliseconds of the run lease   ARGV[10] limit over all executors together, 0 = none
+-- Returns { OK, next job as include/relay.lua tells or nothing } | { STALE }.
+-- Events: job active → completed | skipped; created → ready | skipped for its children; the end of the run; those of a
+-- dispatch and a start.
 -- @include estimate
--- @generate codes
+-- @include relay
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
 local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at')
@@ -18,6 +20,7 @@ if job[1] ~= 'active' or job[2] ~= token then
   return { STALE }
 end
 
+calls_for = { [job[3]] = true }
 if ARGV[6] == 'completed' then
   redis.call('HSET', run_key(run_of(id)) .. ':results', number_of(id), ARGV[7])
   observe_runtime(job[4], NOW - tonumber(job[5]))
@@ -26,5 +29,18 @@ else
   end_job(id, 'active', 'skipped', ARGV[7], worker)
 end
 settle()
-wake()
-return { OK }
+
+local next
+if ARGV[8] ~= '' then
+  limit_all(tonumber(ARGV[10]))
+  next = take_next(job[3], worker, ARGV[8], tonumber(ARGV[9]))
+  settle()
+end
+
+-- Whoever has a slot now needs no scheduler.
+local open = calls_for
+calls_for = nil
+for executor in pairs(open) do
+  if room_of(executor) > 0 then wake() end
+end
+return { OK, next }

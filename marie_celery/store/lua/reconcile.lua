@@ -14,7 +14,8 @@ local function heal(id, what)
 end
 
 local function stands_in_line(id)
-  local text = redis.call('HGET', job_key(id), 'short')
+  local text, executor = unpack(redis.call('HMGET', job_key(id), 'short', 'executor'), 1, 2)
+  if text and not redis.call('ZSCORE', parked_key(executor), id) then return false end
   for _, line in ipairs(text and cjson.decode(text) or {}) do
     if not redis.call('ZSCORE', short_key(line), id) then return false end
   end

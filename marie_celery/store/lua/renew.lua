@@ -5,7 +5,8 @@
 --   then     n, n × (field, value) of the worker       (host, pid, pool …)
 --   then     n, n × (executor, slots)
 --   then     n, n × message                            Celery messages in its hands, received or at work
--- A job is renewed only while its message is in the worker's hands: a lost process cannot keep its lease.
+-- A job is renewed only while its message is in the worker's hands: a lost process cannot keep its lease. The slots of a
+-- worker that an operator drains do not count.
 -- Returns { messages to stop }.
 -- @include slots
 
@@ -24,10 +25,11 @@ at = at + fields * 2
 redis.call('ZADD', P .. 'workers', int(NOW + tonumber(ARGV[4])), worker)
 
 local names = {}
+local is_draining = redis.call('SISMEMBER', P .. 'draining', worker) == 1
 for _ = 1, tonumber(take()) do
   local executor, slots = take(), take()
-  names[#names + 1] = executor
-  if redis.call('HGET', executor_key(executor) .. ':workers', worker) ~= slots then
+  if not is_draining then names[#names + 1] = executor end
+  if not is_draining and redis.call('HGET', executor_key(executor) .. ':workers', worker) ~= slots then
     redis.call('SADD', P .. 'executors', executor)
     report_slots(executor, worker, slots)
     wake()

@@ -2,10 +2,10 @@
 --   ARGV[3]  run   ARGV[4]  how many to tell of those first in line and of those who hold slots
 --   ARGV[5]  how many jobs, then their numbers
 -- Returns { now, { n × value } of the run, { n × { job, { field, value … }, error, line, score, place there, place in
--- the other line } }, { n × executor }, { n × value } of the cluster }, the values in the order of why/snapshot.py.
--- @include rank
+-- the other line, { n × shortage }, { highlander, its run } } }, { n × lane of an executor }, { n × value } of the
+-- cluster }, the values in the order of why/snapshot.py.
 -- @include slots
--- @include tenants
+-- @include hindrance
 
 local run, most = ARGV[3], tonumber(ARGV[4])
 
@@ -38,14 +38,17 @@ end
 local wanted, seen = {}, {}
 local function describe(id)
   local fields = redis.call('HGETALL', job_key(id))
-  if #fields == 0 then return { id, fields, '', '', '0', 0, 0 } end
-  local executor, tenant = unpack(redis.call('HMGET', job_key(id), 'executor', 'tenant'), 1, 2)
-  if not seen[executor] then
-    seen[executor] = true
-    wanted[#wanted + 1] = executor
+  if #fields == 0 then return { id, fields, '', '', '0', 0, 0, {}, {} } end
+  local executor, tenant, state = unpack(redis.call('HMGET', job_key(id), 'executor', 'tenant', 'state'), 1, 3)
+  local lane = lane_of(executor, tenant)
+  if not seen[lane] then
+    seen[lane] = true
+    wanted[#wanted + 1] = { executor, tenant }
   end
   local error_text = redis.call('HGET', run_key(run) .. ':errors', number_of(id)) or ''
-  return { id, fields, error_text, place_of(id, lane_of(executor, tenant)) }
+  local line, score, place, other = place_of(id, lane)
+  local short = state == 'ready' and shortages_of(id, most) or {}
+  return { id, fields, error_text, line, score, place, other, short, { rival_of(run) } }
 end
 
 local function first_in(key)
@@ -77,20 +80,22 @@ local function live_workers(executor)
   return live
 end
 
-local function look_at(executor)
-  local aside = redis.call('ZCARD', P .. 'stale:ready:' .. executor) + redis.call('ZCARD', P .. 'stale:new:' .. executor)
+local function look_at(executor, tenant)
+  local lane = lane_of(executor, tenant)
+  local aside = redis.call('ZCARD', P .. 'stale:ready:' .. lane) + redis.call('ZCARD', P .. 'stale:new:' .. lane)
   return {
-    executor, capacity_of(executor), redis.call('HEXISTS', executor_key(executor), 'paused'),
-    tonumber(redis.call('HGET', executor_key(executor), 'credit') or 0),
-    redis.call('ZCARD', ready_key(executor)), redis.call('ZCARD', new_key(executor)), aside,
-    first_in(ready_key(executor)), first_in(new_key(executor)),
+    executor, tenant or '', capacity_of(executor), redis.call('HEXISTS', executor_key(executor), 'paused'),
+    tonumber(redis.call('HGET', executor_key(executor), credit_of(tenant)) or 0),
+    redis.call('ZCARD', ready_key(lane)), redis.call('ZCARD', new_key(lane)), aside,
+    first_in(ready_key(lane)), first_in(new_key(lane)),
     redis.call('ZCARD', slots_key(executor)), holders_of(executor), live_workers(executor),
+    standing_of(executor, tenant),
   }
 end
 
 local jobs, executors, held = {}, {}, 0
 for i = 6, 5 + tonumber(ARGV[5]) do jobs[#jobs + 1] = describe(job_id(run, tonumber(ARGV[i]))) end
-for _, executor in ipairs(wanted) do executors[#executors + 1] = look_at(executor) end
+for i, lane in ipairs(wanted) do executors[i] = look_at(lane[1], lane[2]) end
 for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
   held = held + redis.call('ZCARD', slots_key(executor))
 end

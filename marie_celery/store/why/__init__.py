@@ -4,7 +4,9 @@
     walking.py    finding the jobs that the answer has to name
     snapshot.py   one consistent look at Redis
     standing.py   the place in line, as the schedulers would choose
+    case.py       a job with what was seen of it
     jobs.py       the reasons of a job
+    supplies.py   those that lie in resources, highlanders and tenants
     runs.py       the reasons of a run, by groups of its jobs
     shared.py     those that both have
     records.py    the answer

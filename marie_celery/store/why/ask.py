@@ -8,7 +8,8 @@ from marie_celery.errors import UnknownJob, UnknownRun
 from marie_celery.model.states import WorkState
 from marie_celery.store.caller import Caller
 from marie_celery.store.keys import RUN_ID_LENGTH, number_of, run_of
-from marie_celery.store.why.jobs import Case, reasons_of
+from marie_celery.store.why.case import Case
+from marie_celery.store.why.jobs import reasons_of
 from marie_celery.store.why.records import Why
 from marie_celery.store.why.runs import reasons_of_run
 from marie_celery.store.why.snapshot import MOST_SHOWN, Snapshot, look

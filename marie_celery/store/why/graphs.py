@@ -9,7 +9,7 @@ from marie_celery.store.why.records import Because, Reason
 from marie_celery.store.why.words import plural, span
 
 if TYPE_CHECKING:
-    from marie_celery.store.why.jobs import Case
+    from marie_celery.store.why.case import Case
 
 
 def shut(case: Case) -> Reason | None:

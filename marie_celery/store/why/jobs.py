@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from marie_celery.model.states import WorkState
 from marie_celery.planning import KeyedPlanner
-from marie_celery.store.keys import attempt_id, run_of
+from marie_celery.store.keys import run_of
+from marie_celery.store.why.case import Case
 from marie_celery.store.why.graphs import asked_too_early, comes_last, map_under_way, shut
 from marie_celery.store.why.records import Because, Reason
 from marie_celery.store.why.shared import cancelling, no_scheduler, staged
-from marie_celery.store.why.snapshot import MOST_SHOWN, ExecutorFacts, JobFacts, Snapshot
+from marie_celery.store.why.snapshot import MOST_SHOWN
 from marie_celery.store.why.standing import ahead_of, first_ahead
+from marie_celery.store.why.supplies import highlander, short, tenant
 from marie_celery.store.why.words import ago, listed, plural, span
 
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    snapshot: Snapshot
-    job: JobFacts
-    parents: Sequence[JobFacts] = ()
-    """Some that have not ended."""
-
-    @property
-    def executor(self) -> ExecutorFacts:
-        return self.snapshot.executors[self.job.fields["executor"]]
-
-    @property
-    def attempt(self) -> dict[str, Any]:
-        token = self.job.number("token")
-        name = attempt_id(self.job.job_id, token) if token else None
-        return {"attempt": name, "worker": self.job.fields.get("worker", "")}
-
+Answer = Reason | Iterable[Reason] | None
 
 def reasons_of(case: Case) -> Iterator[Reason]:
     for question in (_staged, *_QUESTIONS[case.job.state]):
-        reason = question(case)
-        if reason is not None:
+        for reason in _each(question(case)):
             yield reason
             if reason.code is Because.STAGED:
                 return
+
+
+def _each(answer: Answer) -> Iterable[Reason]:
+    if answer is None:
+        return ()
+    return (answer,) if isinstance(answer, Reason) else answer
 
 
 def _staged(case: Case) -> Reason | None:
@@ -233,6 +221,7 @@ def _in_line(case: Case) -> Reason | None:
     return Reason(
         Because.IN_LINE,
         f"it is number {ahead + 1} of {waiting} in line for '{executor.name}' by the planner '{cluster.planner}'"
+        + (f", among those of tenant '{executor.tenant}'" if executor.tenant else "")
         + (f"; ahead: {named}" if named else ""),
         f"{plural(ahead, 'choice')} of the schedulers" if ahead else "the next choice of a scheduler",
         {
@@ -256,7 +245,7 @@ _ENDS = {
 }
 
 # What weighs most comes first: what somebody has to do, then what time will bring.
-_QUESTIONS: dict[WorkState, tuple[Callable[[Case], Reason | None], ...]] = {
+_QUESTIONS: dict[WorkState, tuple[Callable[[Case], Answer], ...]] = {
     WorkState.CREATED: (_cancelling, _held, shut, comes_last, _parents, _unreleased, _no_scheduler),
     WorkState.READY: (
         _cancelling,
@@ -264,10 +253,13 @@ _QUESTIONS: dict[WorkState, tuple[Callable[[Case], Reason | None], ...]] = {
         _executor_held,
         _no_scheduler,
         _no_worker,
+        highlander,
+        short,
         _full,
         _concurrency_limit,
         _dag_limit,
         _ranked_anew,
+        tenant,
         _in_line,
     ),
     WorkState.RETRY: (_cancelling, _held, asked_too_early, _delayed, _no_scheduler),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from marie_celery.model.states import WorkState
-from marie_celery.store.why.jobs import Case, reasons_of
+from marie_celery.store.why.case import Case
+from marie_celery.store.why.jobs import reasons_of
 from marie_celery.store.why.records import Because, Reason
 from marie_celery.store.why.shared import cancelling, no_scheduler, staged
 from marie_celery.store.why.snapshot import Snapshot

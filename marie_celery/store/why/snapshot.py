@@ -9,7 +9,10 @@ from typing import Any
 
 from marie_celery.model.states import WorkState
 from marie_celery.planning.share import FULL
+from marie_celery.resources.stock import Holding
 from marie_celery.store.caller import Caller, as_mapping, maybe_int, pairs
+from marie_celery.store.keys import lane_of
+from marie_celery.store.resources import holding_of
 
 MOST_SHOWN = 5
 """So many of those ahead, of holders and of parents are named."""
@@ -23,7 +26,20 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A tenant among those with jobs on offer for an executor. Weights are in thousandths."""
+
+    weight: int
+    weights: int
+    place: int
+    """By what they have had, 1 = next; 0 if it has nothing on offer."""
+    tenants: int
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutorFacts:
+    """An executor, and of those who wait for it the ones of one tenant."""
+
     name: str
     capacity: int
     paused: bool
@@ -39,6 +55,33 @@ class ExecutorFacts:
     """attempt → worker, '' while nobody has started it; the first few"""
     workers: Mapping[str, int]
     """Live ones, with their slots."""
+    tenant: str = ""
+    """'' = those who name none."""
+    standing: Standing = Standing(1000, 1000, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Why a job does not get what it needs of one resource."""
+
+    resource: str
+    kind: str
+    key: str
+    amount: int
+    left: int
+    size: int | None
+    """None = nobody has declared it."""
+    mode: str
+    """hold or skip"""
+    place: int
+    """In its line, 1 = first; 0 if it does not stand there."""
+    waiting: int
+    kept_for: Waiting | None
+    """Who is to have what is left."""
+    enough_ms: int | None
+    """When time alone will have brought enough."""
+    holders: Sequence[Holding]
+    """The first few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +94,11 @@ class JobFacts:
     score: float
     place: int
     place_in_other: int
+    shortages: Sequence[Shortage] = ()
+    highlander: str = ""
+    """The name under which only one run may be under way, if its run has not begun."""
+    rival: str = ""
+    """The run that is under way instead."""
 
     @property
     def state(self) -> WorkState:
@@ -94,6 +142,7 @@ class Snapshot:
     run: Mapping[str, str]
     jobs: Mapping[int, JobFacts]
     executors: Mapping[str, ExecutorFacts]
+    """By lane: an executor, or executor@tenant."""
     cluster: ClusterFacts
 
 
@@ -104,17 +153,47 @@ def look(store: Caller, run: str, numbers: Sequence[int]) -> Snapshot:
         run,
         as_mapping(fields),
         {number: _job(*row) for number, row in zip(numbers, jobs, strict=True) if row[1]},
-        {row[0]: _executor(*row) for row in executors},
+        {lane_of(row[0], row[1]): _executor(*row) for row in executors},
         _cluster(store.settings.max_concurrency, *cluster),
     )
 
 
-def _job(job: str, fields: Sequence[str], error: str, line: str, score: str, place: int, other: int) -> JobFacts:
-    return JobFacts(job, as_mapping(fields), json.loads(error) if error else None, line, float(score), place, other)
+def _job(job: str, fields: Sequence[str], error: str, line: str, score: str, *rest: Any) -> JobFacts:
+    place, other, shortages, rival = rest
+    return JobFacts(
+        job,
+        as_mapping(fields),
+        json.loads(error) if error else None,
+        line,
+        float(score),
+        place,
+        other,
+        [_shortage(*row) for row in shortages],
+        *rival,
+    )
+
+
+def _shortage(resource: str, kind: str, key: str, amount: int, left: int, size: str, mode: str, *rest: Any) -> Shortage:
+    place, waiting, other, other_name, enough_ms, holders = rest
+    return Shortage(
+        resource,
+        kind,
+        key,
+        amount,
+        left,
+        maybe_int(size or None),
+        mode,
+        place,
+        waiting,
+        Waiting(other, other_name, 0.0) if other else None,
+        maybe_int(enough_ms or None),
+        [holding_of(*row) for row in holders],
+    )
 
 
 def _executor(
     name: str,
+    tenant: str,
     capacity: int,
     paused: int,
     credit: int,
@@ -126,6 +205,7 @@ def _executor(
     used: int,
     holders: Sequence[str],
     workers: Sequence[str],
+    standing: Sequence[int],
 ) -> ExecutorFacts:
     return ExecutorFacts(
         name,
@@ -140,6 +220,8 @@ def _executor(
         used,
         as_mapping(holders),
         {worker: int(slots) for worker, slots in pairs(workers)},
+        tenant,
+        Standing(*standing),
     )
 
 

@@ -22,7 +22,7 @@ _QUIET = (WorkState.COMPLETED, WorkState.SKIPPED, WorkState.CANCELLED)
 
 @dataclass(slots=True)
 class Group:
-    """Jobs of a run in one state, for one executor."""
+    """Jobs of a run in one state, for one executor; those that are short of a resource apart."""
 
     state: str
     executor: str
@@ -63,13 +63,15 @@ def open_parents(store: Caller, run: str, number: int, most: int) -> list[int]:
 
 def groups_of(store: Caller, run: str, jobs: int) -> list[Group]:
     """The jobs that have not ended, or not well, by state and executor."""
-    groups: dict[tuple[str, str], Group] = {}
-    for number, (state, executor) in walk(store, run, range(min(jobs, MOST_WALKED)), "state", "executor"):
+    groups: dict[tuple[str, str, bool], Group] = {}
+    numbers = range(min(jobs, MOST_WALKED))
+    for number, (state, executor, short) in walk(store, run, numbers, "state", "executor", "short"):
         if not state or state in _QUIET:
             continue
-        group = groups.get((state, executor or ""))
+        kind = state, executor or "", bool(short)
+        group = groups.get(kind)
         if group is None:
-            groups[state, executor or ""] = Group(state, executor or "", number)
+            groups[kind] = Group(state, executor or "", number)
         else:
             group.jobs += 1
     return list(groups.values())

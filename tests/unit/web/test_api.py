@@ -10,7 +10,20 @@ from marie_celery import Marie
 from marie_celery.capacity import look, report
 from marie_celery.model.retry import FailureKind, RetryPolicy
 from marie_celery.store.store import Store
-from tests.redis.redis_runs import EXECUTOR, NOW, WORKER, begin, dump, first_job, give_capacity, job, new_run, submit
+from tests.redis.redis_runs import (
+    EXECUTOR,
+    NOW,
+    WORKER,
+    begin,
+    dump,
+    first_job,
+    give_capacity,
+    job,
+    new_run,
+    put_in_force,
+    submit,
+)
+from tests.redis.resource_kit import declare, needing, ready_jobs
 from tests.unit.web.web_kit import ask
 
 
@@ -22,6 +35,7 @@ def only(items: list[Any]) -> Any:
 READING = [
     *("/", "/healthz", "/metrics"),
     *("/api/capacity", "/api/executors", "/api/runs", "/api/planner", "/api/schedulers"),
+    *("/api/resources", "/api/tenants"),
 ]
 
 
@@ -80,12 +94,33 @@ class TestExecutors:
             "available": 0,
             "ready": 2,
             "new": 1,
+            "short": 0,
             "oldest_wait_seconds": 20.5,
         }
         assert (backlog["jobs"], backlog["seconds"], backlog["sampled"]) == (3, 13.0, False)
         assert [band["jobs"] for band in backlog["by_age"]] == [0, 0, 3, 0, 0, 0]
         facts = {"host": "h", "pid": "7", "pool": "prefork"}
         assert workers == [{"name": WORKER, "slots": 1, "draining": False, **facts, "seen_seconds_ago": 0.5}]
+
+    def test_what_is_short_of_a_resource_waits_too(self, app: FastAPI, store: Store) -> None:
+        declare(store, quantity=1)
+        holder, *_ = ready_jobs(store, needing("a", gpu=1), needing("b", gpu=1), needing("c"))
+        begin(store, holder)
+        store.now_ms = NOW + 2_000
+        found = self.one(app)
+        backlog = found["backlog"]
+        assert (found["ready"], found["new"], found["short"]) == (1, 0, 1)
+        assert (backlog["jobs"], backlog["seconds"], backlog["short_seconds"]) == (2, 2.0, 1.0)
+
+    def test_the_jobs_of_all_tenants_count(self, app: FastAPI, store: Store) -> None:
+        give_capacity(store)
+        begin(store, first_job(store, new_run([job("a"), job("b", estimate=2_000)])))
+        for tenant in ("acme", "zeta"):
+            submit(store, new_run([job("c", estimate=3_000, tenant=tenant)]))
+        found = self.one(app)
+        assert (found["ready"], found["new"], found["backlog"]["seconds"]) == (1, 2, 8.0)
+        put_in_force(store, "slack")
+        assert self.one(app)["backlog"]["jobs"] == 3, "also while they wait for a new rank"
 
     def test_a_draining_worker_is_still_listed(self, app: FastAPI, store: Store) -> None:
         give_capacity(store)
@@ -130,6 +165,24 @@ class TestExecutors:
     def test_an_unknown_one_cannot(self, app: FastAPI, verb: str) -> None:
         answer = ask(app, f"/api/executors/gone/{verb}", "POST")
         assert (answer.status, "'gone'" in answer.error) == (404, True)
+
+
+    def test_its_target_can_be_set_and_taken_away(self, app: FastAPI, store: Store) -> None:
+        give_capacity(store, slots=2)
+        path = f"/api/executors/{EXECUTOR}/target"
+        assert ask(app, path, "POST", {"target": 5}).result == {"name": EXECUTOR, "target": 5}
+        assert (self.one(app)["capacity"], self.one(app)["notes"]) == (5, "TARGET")
+        assert ask(app, path, "POST", {"target": None}).result["target"] is None
+        assert self.one(app)["capacity"] == 2
+
+    @pytest.mark.parametrize("body", [None, {}, {"target": -1}, {"target": "5"}, {"target": 1.5}, {"targets": 1}])
+    def test_a_bad_target_is_refused(self, app: FastAPI, store: Store, body: Any) -> None:
+        give_capacity(store, slots=2)
+        assert ask(app, f"/api/executors/{EXECUTOR}/target", "POST", body).status == 422
+        assert self.one(app)["capacity"] == 2
+
+    def test_an_unknown_one_gets_no_target(self, app: FastAPI) -> None:
+        assert ask(app, "/api/executors/gone/target", "POST", {"target": 1}).status == 404
 
 
 class TestRuns:
@@ -232,5 +285,6 @@ class TestHealth:
 
 def test_the_index_names_every_path_once(app: FastAPI) -> None:
     text = ask(app, "/").body.decode()
-    for path in (*READING[1:], "/api/runs/{run_id}", "/api/executors/{name}/pause"):
+    changing = ("/api/executors/{name}/pause", "/api/executors/{name}/target", "/api/resources/{name}/resize")
+    for path in (*READING[1:], "/api/runs/{run_id}", "/api/resources/{name}", *changing):
         assert text.count(f" {path}</code>") == 1

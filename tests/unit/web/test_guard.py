@@ -10,7 +10,8 @@ from marie_celery.web.guard import is_loopback
 from tests.unit.web.web_kit import ask
 
 TOKEN = "a-long-secret"
-PATHS = ["/", "/api/capacity", "/api/executors", "/api/runs", "/api/schedulers", "/metrics"]
+PATHS = ["/", "/api/capacity", "/api/executors", "/api/runs", "/api/schedulers", "/api/resources", "/metrics"]
+CHANGING = ["/api/executors/ocr/pause", "/api/executors/ocr/target", "/api/resources/gpu/resize"]
 
 
 @pytest.fixture
@@ -79,9 +80,10 @@ class TestWithoutAToken:
         assert answer.status == 421
         assert "localhost" in answer.error
 
+    @pytest.mark.parametrize("path", CHANGING)
     @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:8000", "https://"])
-    def test_a_page_of_another_site_cannot_change_anything(self, app: FastAPI, origin: str) -> None:
-        assert ask(app, "/api/executors/ocr/pause", "POST", origin=origin).status == 403
+    def test_a_page_of_another_site_cannot_change_anything(self, app: FastAPI, path: str, origin: str) -> None:
+        assert ask(app, path, "POST", origin=origin).status == 403
 
     def test_no_other_site_may_read_the_answers(self, app: FastAPI) -> None:
         answer = ask(app, "/api/capacity", origin="http://evil.example")

@@ -37,9 +37,10 @@ class Answer:
         return self.json["result"]
 
 
-def ask(app: ASGIApp, path: str, method: str = "GET", **headers: str) -> Answer:
-    """Underscores in the names of headers are dashes."""
-    given = {"host": LOCAL, **headers}
+def ask(app: ASGIApp, path: str, method: str = "GET", body: Any = None, **headers: str) -> Answer:
+    """Underscores in the names of headers are dashes; a body travels as JSON."""
+    given = {"host": LOCAL, **({} if body is None else {"content-type": "application/json"}), **headers}
+    content = b"" if body is None else json.dumps(body).encode()
     path, _, query = path.partition("?")
     scope = {
         "type": "http",
@@ -58,7 +59,7 @@ def ask(app: ASGIApp, path: str, method: str = "GET", **headers: str) -> Answer:
     sent: list[Message] = []
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": content, "more_body": False}
 
     async def send(message: Message) -> None:
         sent.append(message)

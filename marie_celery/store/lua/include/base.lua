@@ -46,9 +46,15 @@ local function piece(verb, id, detail, position)
   return table.concat({ verb, id, detail, int(position) .. (replays == '' and '' or '@' .. replays) }, ' ')
 end
 
+-- Executors for which something may have become possible, and nobody is woken before it is known that it has.
+local calls_for
 local woken = false
-local function wake()
+local function wake(executor)
   if woken then return end
+  if calls_for and executor then
+    calls_for[executor] = true
+    return
+  end
   woken = true
   if redis.call('LLEN', P .. 'wake') == 0 then
     redis.call('RPUSH', P .. 'wake', '1')

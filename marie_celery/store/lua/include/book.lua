@@ -55,7 +55,8 @@ local function book_resources(id, attempt, executor, job)
     if #job.needs > 0 then take_all(id, attempt, job.needs, score) end
     return OK
   end
-  if planner().parks == 1 and redis.call('HGET', job_key(id), 'short') ~= lines_of(refused) then rank_again(id) end
+  local aside = worth_a_line(refused)
+  if #aside > 0 and redis.call('HGET', job_key(id), 'short') ~= lines_of(aside) then rank_again(id) end
   return REFUSED[refused[1][2]]
 end
 
@@ -78,9 +79,9 @@ local function book(id, lease)
 
   redis.call('HSET', job_key(id), 'token', int(token))
   redis.call('HDEL', job_key(id), 'worker')
+  charge(job[2], job[6], attempt_id(id, int(token)), tonumber(job[7]) or learned_runtime(job[3]))
   leave_ready(id, job[2], job[6])
   account(job[2], job[6], is_new)
-  charge(job[2], job[6], attempt_id(id, int(token)), tonumber(job[7]) or learned_runtime(job[3]))
   redis.call('ZADD', slots_key(job[2]), lease, attempt_id(id, token))
   room[job[2]] = room[job[2]] - 1
   overall = overall - 1

@@ -4,8 +4,8 @@
 -- @include tenants
 -- Ready jobs: `ready:<executor>` has those of runs that have begun, `new:<executor>` those of runs that have not, so
 -- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
--- needs none of it. `rerank` knows when a place will be wrong by time alone. What an operator holds back goes from ready
--- to held in the same step.
+-- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong
+-- by time alone. What an operator holds back goes from ready to held in the same step.
 local runs_seen = {}
 local function times_of(run)
   if not runs_seen[run] then
@@ -88,24 +88,43 @@ local function lines_of(refused)
   return cjson.encode(lines)
 end
 
-local function park(id, score, refused)
+-- Planners that do not park look at what is short in every poll. What waits for a grant stands aside all the same.
+local function worth_a_line(refused)
+  if planner().parks == 1 then return refused end
+  local own = {}
+  for _, refusal in ipairs(refused) do
+    if kind_of(refusal[1]) == 'own' then own[#own + 1] = refusal end
+  end
+  return own
+end
+
+local function parked_key(executor) return P .. 'parked:' .. executor end
+
+local function park(id, executor, score, refused)
   for _, refusal in ipairs(refused) do
     local line, moment = refusal[1], refusal[3]
     redis.call('ZADD', short_key(line), int(score), id)
-    redis.call('ZADD', P .. 'supply', 'LT', int(moment or NOW + LOOK_AGAIN_MS), line)
+    -- A manager of the user's own is to be asked at once.
+    local look = kind_of(line) == 'own' and NOW or math.max(NOW + 1, moment or NOW + LOOK_AGAIN_MS)
+    redis.call('ZADD', P .. 'supply', 'LT', int(look), line)
     if moment then note_due(line, moment) end
   end
   redis.call('HSET', job_key(id), 'short', lines_of(refused))
+  redis.call('ZADD', parked_key(executor), int(score), id)
 end
 
 -- Whoever stood behind it in a line may be first now.
 local function leave_lines(id)
-  local text = redis.call('HGET', job_key(id), 'short')
-  if not text then return end
+  local found = redis.call('HMGET', job_key(id), 'short', 'executor')
+  if not found[1] then return end
   redis.call('HDEL', job_key(id), 'short')
-  for _, line in ipairs(cjson.decode(text)) do
+  redis.call('ZREM', parked_key(found[2]), id)
+  for _, line in ipairs(cjson.decode(found[1])) do
     redis.call('ZREM', short_key(line), id)
-    if redis.call('EXISTS', short_key(line)) == 1 then redis.call('ZADD', P .. 'supply', 'LT', int(NOW), line) end
+    if redis.call('EXISTS', short_key(line)) == 1 then
+      redis.call('ZADD', P .. 'supply', 'LT', int(NOW), line)
+      wake()
+    end
   end
 end
 
@@ -123,16 +142,16 @@ end
 local function put_in_place(id)
   local job, executor = facts_of(id)
   if job.held then
-    redis.call('HSET', job_key(id), 'since', int(job.ready))
+    if planner().parks == 0 then redis.call('HSET', job_key(id), 'since', int(job.ready)) end
     move(id, 'ready', 'held', job.held)
     redis.call('ZADD', P .. 'held', int(NOW), id)
     redis.call('ZREM', P .. 'rerank', id)
     return job, executor
   end
   local score, change = rank(job)
-  local refused = planner().parks == 1 and obstacles(id, executor, job, score) or {}
+  local refused = worth_a_line(obstacles(id, executor, job, score))
   if #refused > 0 then
-    park(id, score, refused)
+    park(id, executor, score, refused)
   else
     redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. lane_of(executor, job.tenant), int(score), id)
     on_offer(executor, job.tenant)
@@ -147,8 +166,8 @@ end
 
 local function make_ready(id, from, why)
   move(id, from, 'ready', why)
-  put_in_place(id)
-  wake()
+  local _, executor = put_in_place(id)
+  wake(executor)
 end
 
 -- A ready job whose facts have changed.

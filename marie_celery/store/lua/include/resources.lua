@@ -5,11 +5,13 @@
 --   resource:<name>:items     all items, in their order; resource:<name>:free those that nobody has
 --   resource:<name>:leaving   items that go when they are given back
 --   resource:<name>:holders   attempt → { amount, key, items } as JSON
+--   resource:<name>:grants    of a manager of the user's own: attempt → items that it may have
+--   resource:<name>:returned  the same: attempts that have given back what they had
 -- A need is { name, amount, key }. A line is where those stand who need the same thing: <name>, <name>/<key> where keys
 -- are counted apart, or @<name> for runs of which only one may be under way.
 local TOKEN = 1000000000
 -- A rate that is looked at late makes up for it, up to so much, if somebody was waiting.
-local CATCH_UP_MS = 100
+local CATCH_UP_MS = 1000
 local BY_KEY = { concurrency = true, highlander = true }
 
 local function resource_key(name) return P .. 'resource:' .. name end
@@ -32,7 +34,8 @@ end
 local function bucket_of(name)
   local found = redis.call('HMGET', resource_key(name), 'size', 'gain', 'level', 'at', 'due')
   local gain, level, at, due = tonumber(found[2]), tonumber(found[3]), tonumber(found[4]), tonumber(found[5])
-  local most = math.max(level, tonumber(found[1]) * TOKEN)
+  local most = tonumber(found[1]) * TOKEN
+  if NOW - at <= CATCH_UP_MS then most = math.max(most, level) end
   if due and NOW > due and NOW - due <= CATCH_UP_MS then most = most + (NOW - due) * gain end
   return { gain = gain, level = math.min(most, level + math.max(0, NOW - at) * gain), at = math.max(NOW, at) }
 end
@@ -41,8 +44,13 @@ local function fill_bucket(name, bucket, spent)
   redis.call('HSET', resource_key(name), 'level', int(bucket.level - spent), 'at', int(bucket.at))
 end
 
--- Units of this need that nobody has. Of a resource that nobody has declared there are none.
-local function available(name, key)
+local function next_attempt(id)
+  return attempt_id(id, int(tonumber(redis.call('HGET', job_key(id), 'token') or 0) + 1))
+end
+
+-- Units of this need that nobody has. Of a resource that nobody has declared there are none; of one with a manager of the
+-- user's own there is what it has granted.
+local function available(name, key, id)
   local kind = kind_of(name)
   if not kind then
     return 0
@@ -50,6 +58,8 @@ local function available(name, key)
     return redis.call('ZCARD', resource_key(name) .. ':free')
   elseif kind == 'rate' then
     return math.floor(bucket_of(name).level / TOKEN)
+  elseif kind == 'own' then
+    return redis.call('HEXISTS', resource_key(name) .. ':grants', next_attempt(id)) == 1 and math.huge or 0
   end
   return tonumber(redis.call('HGET', resource_key(name), 'size')) -
     tonumber(redis.call('HGET', resource_key(name) .. ':used', counted_under(name, key)) or 0)
@@ -60,7 +70,7 @@ local function enough_at(name, amount)
   if kind_of(name) ~= 'rate' then return nil end
   local bucket = bucket_of(name)
   if amount > tonumber(redis.call('HGET', resource_key(name), 'size')) then return nil end
-  return math.max(NOW + 1, bucket.at + math.ceil((amount * TOKEN - bucket.level) / bucket.gain))
+  return math.max(NOW, bucket.at + math.ceil((amount * TOKEN - bucket.level) / bucket.gain))
 end
 
 local function shortage_mode(name, executor)
@@ -77,6 +87,7 @@ local function passes(line, id, score)
 end
 
 local function is_kept_from(name, line, id, executor, score)
+  if kind_of(name) == 'own' then return false end
   local passed = passes(line, id, score)
   if not passed then return false end
   return shortage_mode(name, executor) == 'hold'
@@ -90,7 +101,7 @@ local function refusals(id, executor, needs, score, promised)
   for _, need in ipairs(needs) do
     local name, amount, key = need[1], need[2], need[3]
     local line = line_of(name, key)
-    local left = available(name, key) - (promised and promised[line] or 0)
+    local left = available(name, key, id) - (promised and promised[line] or 0)
     if left < amount then
       found[#found + 1] = { line, left > 0 and 'short' or 'exhausted', enough_at(name, amount) }
     elseif is_kept_from(name, line, id, executor, score) then
@@ -118,8 +129,14 @@ local function take_all(id, attempt, needs, score)
       items = take_items(name, amount)
     elseif kind == 'rate' then
       fill_bucket(name, bucket_of(name), amount * TOKEN)
+      -- Nobody waits any more: from here on nothing beyond the burst is saved up.
+      if redis.call('EXISTS', short_key(name)) == 0 then redis.call('HDEL', at, 'due') end
     else
       redis.call('HINCRBY', at .. ':used', counted_under(name, key), amount)
+    end
+    if kind == 'own' then
+      items = redis.call('HGET', at .. ':grants', attempt)
+      redis.call('HDEL', at .. ':grants', attempt)
     end
     redis.call('HSET', at .. ':holders', attempt, cjson.encode({ amount, key, items }))
     booked[#booked + 1] = { name, items }
@@ -153,6 +170,12 @@ local function give_back(name, attempt)
   elseif kind ~= 'rate' then
     local under = counted_under(name, key)
     if redis.call('HINCRBY', at .. ':used', under, -amount) <= 0 then redis.call('HDEL', at .. ':used', under) end
+  end
+  if kind == 'own' then
+    redis.call('RPUSH', at .. ':returned', attempt)
+    if redis.call('EXISTS', short_key(name)) == 1 then redis.call('ZADD', P .. 'supply', int(NOW), name) end
+    wake()
+    return nil
   end
   return line_of(name, key)
 end

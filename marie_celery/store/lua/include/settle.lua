@@ -102,11 +102,11 @@ do
   SETTLE = { spread = spread, path = walk_path, roots = release_roots, greet = greet }
 end
 
+local settled = 0
 local function settle()
-  local next = 1
-  while settling[next] do
-    local item = settling[next]
+  while settling[settled + 1] do
+    settled = settled + 1
+    local item = settling[settled]
     SETTLE[item[1]](item)
-    next = next + 1
   end
 end

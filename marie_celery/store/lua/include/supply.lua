@@ -14,7 +14,7 @@ local function look_again_at(line, left_some)
     local enough = need[1] == line and enough_at(line, need[2])
     if enough then
       note_due(line, enough)
-      moment = math.min(moment, enough)
+      moment = math.min(moment, math.max(NOW + 1, enough))
     end
   end
   redis.call('ZADD', P .. 'supply', int(moment), line)
@@ -26,24 +26,33 @@ local function is_in_order(line, executor)
   return not name or shortage_mode(name, executor) == 'hold'
 end
 
+-- What it lacks now may be something else than before: whoever waits for that must not keep this from others.
+local function stand_in_lines(id, executor, score, refused)
+  if redis.call('HGET', job_key(id), 'short') == lines_of(refused) then return end
+  leave_lines(id)
+  park(id, executor, score, refused)
+end
+
 -- Lets those go who stand in a line and now find what they need, the best first.
 local function supply(line)
   local promised, offered = {}, redis.call('ZRANGE', short_key(line), 0, AT_ONCE - 1, 'WITHSCORES')
   local went = 0
   for i = 1, #offered, 2 do
-    local id = offered[i]
+    local id, score = offered[i], tonumber(offered[i + 1])
     local job, executor = facts_of(id)
-    if #obstacles(id, executor, job, tonumber(offered[i + 1]), promised) == 0 then
+    local refused = obstacles(id, executor, job, score, promised)
+    if #refused == 0 then
       for _, need in ipairs(job.needs) do
         local of_need = line_of(need[1], need[3])
         promised[of_need] = (promised[of_need] or 0) + need[2]
       end
       leave_lines(id)
       put_in_place(id)
-      wake()
+      wake(executor)
       went = went + 1
-    elseif is_in_order(line, executor) then
-      break
+    else
+      stand_in_lines(id, executor, score, refused)
+      if redis.call('ZSCORE', short_key(line), id) and is_in_order(line, executor) then break end
     end
   end
   look_again_at(line, went == AT_ONCE)

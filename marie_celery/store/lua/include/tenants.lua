@@ -3,8 +3,9 @@
 -- whose virtual time is lowest is next, and what its jobs cost is added to it, divided by its weight. Mirrors
 -- planning/tenants.py.
 --   tenants:<executor>   tenants with jobs on offer, by virtual time; '-' are those who name none
---   shares:<executor>    tenant → virtual time; '*' has the time of the last choice, below which nobody falls
---   charges:<executor>   attempt → what was added for it: tenant, milliseconds, since when
+--   shares:<executor>    tenant → virtual time of what has ended; '+tenant' → of what is at work, by estimates;
+--                        '*' → who was chosen last
+--   charges:<executor>   attempt → what was added for it: tenant, virtual milliseconds, since when
 local NOBODY = '-'
 local GUESSED_MS = 1000
 
@@ -34,25 +35,31 @@ local function jobs_on_offer(lane)
   return redis.call('ZCARD', ready_key(lane)) + redis.call('ZCARD', new_key(lane))
 end
 
--- Who comes back after a while has saved nothing up.
-local function virtual_time(executor, tenant)
-  local found = redis.call('HMGET', shares_key(executor), tenant, '*')
-  return math.max(tonumber(found[1] or 0), tonumber(found[2] or 0))
-end
-
 local function weight_of(tenant)
   return tonumber(redis.call('HGET', P .. 'weights', tenant) or 1000)
 end
 
+local function ended_time(executor, tenant)
+  return tonumber(tenant and redis.call('HGET', shares_key(executor), tenant) or 0)
+end
+
+-- Where it stands: what has ended and what is at work.
+local function virtual_time(executor, tenant)
+  return ended_time(executor, tenant) + tonumber(redis.call('HGET', shares_key(executor), '+' .. tenant) or 0)
+end
+
+-- Who comes back after a while has saved nothing up: it begins where the one stands who is next, or was last.
 local function join_tenants(executor, tenant)
-  if not redis.call('ZSCORE', tenants_key(executor), tenant) then
-    redis.call('ZADD', tenants_key(executor), int(virtual_time(executor, tenant)), tenant)
-  end
+  if redis.call('ZSCORE', tenants_key(executor), tenant) then return end
+  local other = redis.call('ZRANGE', tenants_key(executor), 0, 0)[1] or redis.call('HGET', shares_key(executor), '*')
+  local floor = ended_time(executor, other)
+  if floor > ended_time(executor, tenant) then redis.call('HSET', shares_key(executor), tenant, int(floor)) end
+  redis.call('ZADD', tenants_key(executor), int(virtual_time(executor, tenant)), tenant)
 end
 
 local function on_offer(executor, tenant)
   if tenant and not is_shared(executor) then
-    redis.call('HSET', shares_key(executor), '*', '0')
+    redis.call('HSET', shares_key(executor), '*', tenant)
     shared[executor] = true
     if jobs_on_offer(executor) > 0 then join_tenants(executor, NOBODY) end
   end
@@ -65,20 +72,22 @@ local function off_offer(executor, tenant)
   end
 end
 
-local function add_to(executor, tenant, from, ms)
-  local virtual = int(math.max(0, from + ms * 1000 / weight_of(tenant)))
-  redis.call('HSET', shares_key(executor), tenant, virtual)
-  redis.call('ZADD', tenants_key(executor), 'XX', virtual, tenant)
+local function weighed(tenant, ms)
+  return int(math.max(0, ms) * 1000 / weight_of(tenant))
+end
+
+local function move_on(executor, tenant)
+  redis.call('ZADD', tenants_key(executor), 'XX', int(virtual_time(executor, tenant)), tenant)
 end
 
 local function charge(executor, tenant, attempt, ms)
   if not is_shared(executor) then return end
   tenant = tenant or NOBODY
-  ms = ms or GUESSED_MS
-  local now = virtual_time(executor, tenant)
-  redis.call('HSET', shares_key(executor), '*', int(now))
-  redis.call('HSET', P .. 'charges:' .. executor, attempt, tenant .. ' ' .. int(ms) .. ' ' .. int(NOW))
-  add_to(executor, tenant, now, ms)
+  local virtual = weighed(tenant, ms or GUESSED_MS)
+  redis.call('HSET', shares_key(executor), '*', tenant)
+  redis.call('HINCRBY', shares_key(executor), '+' .. tenant, virtual)
+  redis.call('HSET', P .. 'charges:' .. executor, attempt, tenant .. ' ' .. virtual .. ' ' .. int(NOW))
+  move_on(executor, tenant)
 end
 
 -- It took longer or less long than was guessed.
@@ -86,6 +95,8 @@ local function settle_charge(executor, attempt)
   local text = is_shared(executor) and redis.call('HGET', P .. 'charges:' .. executor, attempt)
   if not text then return end
   redis.call('HDEL', P .. 'charges:' .. executor, attempt)
-  local tenant, ms, since = string.match(text, '^(.+) (%d+) (%d+)$')
-  add_to(executor, tenant, tonumber(redis.call('HGET', shares_key(executor), tenant) or 0), NOW - since - ms)
+  local tenant, virtual, since = string.match(text, '^(.+) (%d+) (%d+)$')
+  redis.call('HINCRBY', shares_key(executor), '+' .. tenant, '-' .. virtual)
+  redis.call('HINCRBY', shares_key(executor), tenant, weighed(tenant, NOW - since))
+  move_on(executor, tenant)
 end

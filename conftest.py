@@ -1,0 +1,3 @@
+"""Our own tests use what users get."""
+
+pytest_plugins = ["marie_celery.testing", "pytester"]
