@@ -10,6 +10,7 @@ from celery import Celery
 from celery import Task as CeleryTask
 from celery.worker.request import Request
 
+from marie_celery import Marie
 from marie_celery.authoring.canvas_options import executor_of
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError
@@ -138,3 +139,14 @@ def test_a_task_that_is_routed_to_no_queue_of_the_app_cannot_be_a_job(app: Celer
     assert not isinstance(adopted(app, heavy), Adopted)
     with pytest.raises(ConfigError, match="Queue 'heavy' missing"):
         executor_of(app, EXECUTORS, "very.heavy", {})
+
+
+def test_in_eager_mode_a_canvas_is_told_its_own_way(app: Celery) -> None:
+    app.conf.task_always_eager = True
+
+    @app.task(name="add", shared=False)
+    def add(x: int) -> int:
+        return x
+
+    with pytest.raises(ConfigError, match=r"by its own apply\(\)"):
+        Marie(app).submit(add.s(1))
