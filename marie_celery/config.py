@@ -56,6 +56,7 @@ class Settings(BaseModel):
     lease_ttl_seconds: float = Field(5.0, gt=0)
     run_ttl_seconds: float = Field(60.0, gt=0)
     staging_ttl_seconds: float = Field(30.0, gt=0)
+    relay_seconds: float = Field(1.0, ge=0)
     planner: str = "global"
     planners: tuple[str, ...] = ()
     priority_mode: PriorityMode = PriorityMode.SLA_FIRST

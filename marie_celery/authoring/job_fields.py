@@ -54,6 +54,8 @@ class JobFields:
             fields.update(self._shares(node, executor))
         if options.join != JoinRule.ALL_SUCCESS:
             self._join(fields, node)
+        if options.relay is False:
+            fields["relay"] = "0"
         self._check_seconds(node)
         if is_seconds(options.estimated_runtime):
             fields["estimate"] = str(whole_ms(options.estimated_runtime))

@@ -62,6 +62,8 @@ class JobOptions(_Options):
     crash_limit: int | None = None
     resources: Wishes | None = None
     """Resource → amount, key, or both; what a call says is laid over what its task says."""
+    relay: bool | None = None
+    """False: it always comes by a message of its own, and its process goes on with nothing after it."""
     concurrency_key: str | None = None
     """A parameter: its value is the key under which a resource of that name counts."""
 

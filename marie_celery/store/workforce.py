@@ -31,6 +31,11 @@ class Workforce(Caller):
         )
         return answer
 
+    def attempts_under(self, worker: str, message: str) -> list[str]:
+        """What a process of this worker runs under a Celery message: what that brought, or what was passed on since."""
+        running = self.client.hgetall(self.keys.worker_jobs(worker))
+        return [attempt for attempt, under in running.items() if under == message]
+
     def leave(self, worker: str) -> int:
         """A worker says good-bye. Returns how many jobs it hands back."""
         return int(self.call("leave", worker)[0])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
 
 from marie_celery.errors import RetryAfter, Skip, Wait
 from marie_celery.model.retry import FailureKind
 from marie_celery.payloads import Payloads
-from marie_celery.store.keys import attempt_id, run_of, split_attempt
+from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
@@ -19,6 +19,7 @@ from marie_celery.worker.calling import Call, describe_error, is_final
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
 from marie_celery.worker.progress import Progress
+from marie_celery.worker.relay import already_begun, message_of, message_to_go_on, pass_on
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -32,20 +33,15 @@ class Attempt:
         self.payloads = Payloads.of(store)
         self.task = task
         self.worker = worker
-        self.message = attempt
+        self.attempt = attempt
         self.job_id, self.token = split_attempt(attempt)
 
     def run(self) -> Any:
-        with patient(self.store.settings.lease_ttl_seconds):
-            started = self.store.start(self.job_id, self.token, self.worker, self.message)
-        if started is None:
-            raise Ignore(f"attempt {self.token} of {self.job_id} is stale")
+        started = already_begun(self.attempt) or self._start()
         try:
             value, text = self._call(started)
         except Skip as skip:
-            with self._insisting():
-                counts = self.store.skip(self.job_id, self.token, self.worker, skip.reason)
-            self._must_count(counts)
+            self._end("skipped", skip.reason)
             return None
         except Wait as wait:
             with self._insisting():
@@ -58,10 +54,22 @@ class Attempt:
             self._fail(error, FailureKind.TIMEOUT)
         except Exception as error:
             self._fail(error, FailureKind.FAILURE, give_up=is_final(self.task, error))
-        with self._insisting():
-            counts = self.store.finish(self.job_id, self.token, self.worker, text)
-        self._must_count(counts)
+        self._end("completed", text)
         return value
+
+    def _start(self) -> Started:
+        with patient(self.store.settings.lease_ttl_seconds):
+            started = self.store.start(self.job_id, self.token, self.worker, self.attempt)
+        if started is None:
+            raise Ignore(f"attempt {self.token} of {self.job_id} is stale")
+        return started
+
+    def _end(self, how: Literal["completed", "skipped"], text: str) -> None:
+        message = "" if self.task.job_options.relay is False else message_to_go_on()
+        with self._insisting():
+            ended = self.store.end(self.job_id, self.token, self.worker, how, text, message)
+        self._must_count(ended.counts)
+        pass_on(ended.next)
 
     def _call(self, started: Started) -> tuple[Any, str]:
         call = Call(self.task, started.inputs, started.results.get, self.payloads, is_batch="batch" in started.job)
@@ -70,7 +78,7 @@ class Attempt:
             as_current(self._describe(started, call.args, call.kwargs, progress)),
             items_in_environment(started.items),
         ):
-            value, text = call.make(attempt_id(self.job_id, self.token), self.message)
+            value, text = call.make(self.attempt, message_of(self.attempt))
         if "ask_again" in started.job and not value:
             raise Wait(f"the gate answered {value!r}")
         return value, text

@@ -38,8 +38,11 @@ class MarieRequest(Request):  # type: ignore[misc]
             return
         from marie_celery.extension import Marie
 
-        job, token = split_attempt(self.id)
+        store = Marie.of(self.app).store
         try:
-            Marie.of(self.app).store.fail(job, token, self.hostname, kind, {"type": name, "message": message})
+            # Not the job that the message brought, if the process had gone on to another.
+            for attempt in store.attempts_under(self.hostname, self.id) or [self.id]:
+                job, token = split_attempt(attempt)
+                store.fail(job, token, self.hostname, kind, {"type": name, "message": message})
         except RedisError as error:
             log.warning("could not report the %s of %s (%s); its lease will tell", kind, self.id, error)

@@ -39,6 +39,7 @@ class MarieTask(CeleryTask):  # type: ignore[misc]
     abstract = True
     marie: Task[..., Any]
     Request = "marie_celery.worker.request:MarieRequest"
+    Strategy = "marie_celery.worker.strategy:relaying"
 
     # The state in Redis decides about doing it again, never the broker.
     acks_late = False

@@ -1,0 +1,49 @@
+"""Events of jobs that were passed on, as Flower expects them. They go out in bundles, like a worker's own."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+from celery import states
+
+BUNDLE = 48
+
+
+class RelayEvents:
+    """One per process: a forked child never uses its parent's connection."""
+
+    _made: ClassVar[dict[int, RelayEvents]] = {}
+
+    def __init__(self, app: Any, hostname: str) -> None:
+        self._dispatcher = app.events.Dispatcher(
+            app.connection_for_write(), hostname=hostname, buffer_group=frozenset({"task"}), buffer_limit=BUNDLE
+        )
+
+    @classmethod
+    def of(cls, app: Any, hostname: str) -> RelayEvents:
+        if os.getpid() not in cls._made:
+            cls._made.clear()
+            cls._made[os.getpid()] = cls(app, hostname)
+        return cls._made[os.getpid()]
+
+    def begun(self, request: dict[str, Any]) -> None:
+        known = {name: request.get(name) for name in ("root_id", "parent_id")}
+        args, kwargs = request["argsrepr"], request["kwargsrepr"]
+        self._send("task-received", request["id"], name=request["task"], args=args, kwargs=kwargs, retries=0, **known)
+        self._send("task-started", request["id"])
+
+    def ended(self, attempt: str, answer: Any) -> None:
+        """`answer` is what Celery's trace gives: what was returned or raised, how it ended, runtime, result as text."""
+        retval, info, runtime, text = answer
+        if info is None:
+            self._send("task-succeeded", attempt, result=text, runtime=runtime)
+        elif info.state in (states.FAILURE, states.RETRY):
+            kind = "task-failed" if info.state == states.FAILURE else "task-retried"
+            self._send(kind, attempt, exception=repr(info.retval), traceback=getattr(retval, "traceback", None))
+
+    def flush(self) -> None:
+        self._dispatcher.flush()
+
+    def _send(self, kind: str, attempt: str, **fields: Any) -> None:
+        self._dispatcher.send(kind, uuid=attempt, **fields)
