@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from marie_celery.errors import ConfigError
+from marie_celery.payloads import Payloads
 from marie_celery.store.reading import Reader
 
 Sink = Callable[[Mapping[str, Any]], None]
@@ -45,12 +46,13 @@ def sink_of(archive: str | None) -> Sink | None:
     return found
 
 
-def record_of(reader: Reader, run_id: str) -> dict[str, Any]:
-    """A run with its jobs, inputs, results and errors, as JSON carries it."""
+def record_of(reader: Reader, run_id: str, payloads: Payloads) -> dict[str, Any]:
+    """A run with its jobs, inputs, results and errors, as JSON carries it. Large results come along."""
     run = reader.run(run_id)
     jobs = [asdict(job) for job in reader.jobs(run_id)]
     results = reader.results(run_id, range(run.jobs))
     for number, job in enumerate(jobs):
         job["inputs"] = reader.inputs(job["job_id"])
-        job["result"] = results.get(number)
+        result = results.get(number)
+        job["result"] = None if result is None else payloads.portable(result)
     return {**asdict(run), "jobs": jobs}

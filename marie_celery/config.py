@@ -72,6 +72,10 @@ class Settings(BaseModel):
     default_priority: int = 50
     on_hard_sla: OnHardSla = OnHardSla.ESCALATE
     max_result_bytes: int = Field(1_048_576, gt=0)
+    payload_store: str | None = None
+    compress_above: int | None = Field(None, ge=0)
+    encrypt: str | None = None
+    decrypt: str | None = None
     max_map_length: int = Field(10_000, gt=0)
     alert_webhook: str | None = None
     alert_allow_private: bool = False
@@ -105,6 +109,12 @@ class Settings(BaseModel):
                 f"lease_ttl_seconds ({self.lease_ttl_seconds}) must not exceed "
                 f"run_ttl_seconds ({self.run_ttl_seconds})"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _both_ways(self) -> Settings:
+        if bool(self.encrypt) != bool(self.decrypt):
+            raise ValueError("encrypt and decrypt must be set together, each as module:function")
         return self
 
     @property

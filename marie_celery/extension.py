@@ -10,11 +10,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from celery import Celery
+from celery.canvas import Signature
 
 from marie_celery.alerts.callbacks import F, on_alert
 from marie_celery.authoring.builder import Builder
+from marie_celery.authoring.canvas import CanvasReader
 from marie_celery.authoring.compile import Compiler, Surroundings
 from marie_celery.authoring.dag import Dag, dag
+from marie_celery.authoring.options import RunOptions
 from marie_celery.authoring.task import Task, task
 from marie_celery.config import Settings, load_settings
 from marie_celery.errors import ConfigError, RunWaits
@@ -27,6 +30,7 @@ from marie_celery.store.reading import Reader
 from marie_celery.store.sentinel import with_transport_options
 from marie_celery.store.store import Store
 from marie_celery.store.why import Why, why
+from marie_celery.worker.adoption import adopt_plain_tasks
 from marie_celery.worker.setup import install
 
 log = logging.getLogger(__name__)
@@ -111,25 +115,40 @@ class Marie:
 
     def executors(self) -> set[str]:
         """Those of the app's tasks and those that the settings name."""
-        return {made.executor for made in self.tasks().values()} | set(self.settings.executors)
+        own = {made.job_options.executor for made in self.tasks().values()}
+        return {name for name in own if name} | set(self.settings.executors)
 
-    def submit(self, dag: Dag[..., Any], *args: Any, **kwargs: Any) -> Run:
-        """In Celery's eager mode the run has ended, in this process, when it is returned."""
+    def submit(self, dag: Dag[..., Any] | Signature, *args: Any, **kwargs: Any) -> Run:
+        """Hand a run of a dag, or of a Celery canvas, to the schedulers and return at once.
+
+        In Celery's eager mode the run has ended, in this process, when it is returned.
+        """
         if self.app.conf.task_always_eager:
             return self._run_eagerly(dag, args, kwargs)
-        builder, output = dag.build(*args, **kwargs)
+        builder, output, options = self._build(dag, args, kwargs)
         with clear_errors(self.url):
             now_ms, estimates, declared = self.reader.surroundings(builder.task_names())
         resources = {**self.settings.resources, **declared}
         around = Surroundings(self.settings, self.executors(), self.tasks().keys(), now_ms, estimates, resources)
-        new = Compiler(builder, dag.run_options, around).compile(output)
+        new = Compiler(builder, options, around).compile(output)
         with clear_errors(self.url):
             try:
                 return Run(self, self.store.submit(new))
             except RunWaits as other:
                 return Run(self, other.run_id, is_new=False)
 
-    def _run_eagerly(self, dag: Dag[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+    def _build(
+        self, dag: Dag[..., Any] | Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Builder, Any, RunOptions]:
+        if isinstance(dag, Signature):
+            self.app.finalize()
+            adopt_plain_tasks(self.app, self.settings)
+            return CanvasReader(self.app, self.settings, self.tasks()).read(dag, args, kwargs)
+        return *dag.build(*args, **kwargs), dag.run_options
+
+    def _run_eagerly(self, dag: Dag[..., Any] | Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+        if isinstance(dag, Signature):
+            raise ConfigError("task_always_eager is set: a canvas runs in this process by its own apply()")
         run = run_local(dag, args, kwargs)
         if self.app.conf.task_eager_propagates:
             run.result()

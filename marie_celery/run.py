@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
 from marie_celery.clock import Clock, SystemClock
+from marie_celery.drawing import Picture
 from marie_celery.errors import RunFailed, UnknownJob
 from marie_celery.model.control import Control
 from marie_celery.model.states import RunState
+from marie_celery.payloads import Payloads
 from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
 from marie_celery.store.keys import job_id
+from marie_celery.store.picture import picture_of
 from marie_celery.store.records import JobView, RunView
 from marie_celery.store.why import Why, number_by_name, why
 
@@ -86,7 +89,12 @@ class Run:
         output = json.loads(self.status().output)
         results = reader.results(self.id, sorted(_referenced(output)))
         tasks = self.marie.tasks()
-        return assemble(output, results, lambda number: reader.job(job_id(self.id, number)), tasks)
+        loads = Payloads.of(self.marie.store).loads
+        return assemble(output, results, lambda number: reader.job(job_id(self.id, number)), tasks, loads)
+
+    def draw(self) -> Picture:
+        """A picture of its jobs and their states, now."""
+        return picture_of(self.status(), self.jobs())
 
     def why(self, name: str | None = None) -> Why:
         """What the run waits for, or why its job of this name does not run."""
@@ -111,12 +119,13 @@ def assemble(
     results: Mapping[int, str | None],
     job: Callable[[int], JobView],
     tasks: Mapping[str, Task[..., Any]],
+    loads: Callable[[str], Any] = json.loads,
 ) -> Any:
     """What the dag returned, with the results (JSON) in place, each as its task's annotation says."""
 
     def result_of(number: int) -> Any:
         text = results[number]
-        value = None if text is None else json.loads(text)
+        value = None if text is None else loads(text)
         found = job(number)
         task = tasks.get(found.task)
         if task is None or value is None:

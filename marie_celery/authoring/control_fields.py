@@ -18,6 +18,8 @@ def control_fields(node: Node, settings: Settings, problems: list[str]) -> dict[
         case MapNode():
             fields.update(_map_fields(node, settings, problems))
         case BranchNode():
+            if settings.encrypt:
+                problems.append(f"{node.name}: a branch cannot look into encrypted results; decide in a task")
             (value,) = node.args
             fields["on"] = dumps([value.node.number, *value.path])
             fields["paths"] = dumps([[name, ranges.pack(numbers)] for name, numbers in node.paths.items()])

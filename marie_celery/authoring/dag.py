@@ -12,6 +12,8 @@ from marie_celery.authoring.builder import Builder, building, current_builder
 from marie_celery.authoring.ends import add_gate_and_ends
 from marie_celery.authoring.inner import map_dag
 from marie_celery.authoring.options import RunOptions
+from marie_celery.authoring.picture import picture_of
+from marie_celery.drawing import Picture
 from marie_celery.errors import ConfigError, DagError, MarieError
 
 if TYPE_CHECKING:
@@ -96,6 +98,11 @@ class Dag(Generic[P, R]):
 
         how: Any = {"max_concurrency": max_concurrency, "scheduler": scheduler, "clock": clock}
         return await run_local_async(self, args, kwargs, **how)
+
+    def draw(self, *args: P.args, **kwargs: P.kwargs) -> Picture:
+        """A picture of what would be submitted: `print(invoice.draw("scan.pdf"))` is Mermaid, `.svg()` an SVG."""
+        builder, _ = self.build(*args, **kwargs)
+        return picture_of(builder)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Inside another dag: its nodes become part of that one, under its name. Options are those of the run."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from celery import Celery, current_app
 from celery._state import _get_active_apps, connect_on_app_finalize
@@ -60,6 +60,10 @@ class Task(Generic[P, R]):
     @property
     def short_name(self) -> str:
         return self.name.rpartition(".")[2]
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
 
     @cached_property
     def signature_of_function(self) -> Signature:
@@ -125,6 +129,16 @@ class Task(Generic[P, R]):
         return f"<marie task {self.name} on {self.executor}>"
 
 
+class Decorator(Protocol):
+    """For a type checker a task gives what its function does, and a coroutine what comes of it."""
+
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
+
+
 @overload
 def task(function: Callable[P, R], /) -> Task[P, R]: ...
 
@@ -138,7 +152,7 @@ def task(
     give_up_on: tuple[type[BaseException], ...] = (),
     app: Celery | None = None,
     **options: Any,
-) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+) -> Decorator: ...
 
 
 def task(
@@ -162,8 +176,8 @@ def task(
     ours = {key: options.pop(key) for key in list(options) if key in JobOptions.__dataclass_fields__}
 
     def decorate(function: Callable[P, R]) -> Task[P, R]:
-        if inspect.iscoroutinefunction(function):
-            raise ConfigError(f"{function.__qualname__} is async; tasks are plain functions")
+        if inspect.isasyncgenfunction(function):
+            raise ConfigError(f"{function.__qualname__} is an async generator; a task returns its result once")
         made = Task(
             function,
             name=name or f"{function.__module__}.{function.__qualname__}",

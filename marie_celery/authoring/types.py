@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
+from marie_celery.authoring.typed_dicts import known_to_pydantic
 from marie_celery.errors import PayloadError
 
 _PLAIN = (str, int, float, bool, NoneType, dict, list, Any, object, inspect.Parameter.empty)
@@ -28,11 +29,14 @@ def is_plain(annotation: Any) -> bool:
     """JSON carries values of this type as they are."""
     if get_origin(annotation) in _PLAIN_CONTAINERS:
         return all(is_plain(part) for part in get_args(annotation))
-    return is_typeddict(annotation) or annotation in _PLAIN
+    return annotation in _PLAIN
 
 
 class Signature:
     """Parameters and result of a task's function, by their annotations."""
+
+    is_checked = True
+    """Results that certainly do not fit are refused."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._function = function
@@ -51,7 +55,7 @@ class Signature:
         return places, "".join(rest), "".join(named)
 
     @cached_property
-    def _hints(self) -> dict[str, Any]:
+    def hints(self) -> dict[str, Any]:
         try:
             return get_type_hints(self._function, include_extras=True)
         except NameError as error:
@@ -62,18 +66,18 @@ class Signature:
         """By parameter; only those whose type JSON does not carry by itself."""
         return {
             name: self._adapter(hint, f"parameter '{name}'")
-            for name, hint in self._hints.items()
+            for name, hint in self.hints.items()
             if name != "return" and not is_plain(hint)
         }
 
     @cached_property
     def result_adapter(self) -> TypeAdapter[Any] | None:
-        hint = self._hints.get("return", Any)
+        hint = self.hints.get("return", Any)
         return None if is_plain(hint) else self._adapter(hint, "the result")
 
     def _adapter(self, hint: Any, where: str) -> TypeAdapter[Any]:
         try:
-            return TypeAdapter(hint)
+            return TypeAdapter(known_to_pydantic(hint))
         except PydanticUserError:
             text = f"{self._name}: {where} is annotated with {hint!r}, which pydantic does not know"
             raise PayloadError(text) from None
@@ -108,3 +112,26 @@ class Signature:
             raise PayloadError(
                 f"{self._name}: {where}{f' ({place})' if place else ''} does not fit its annotation: {first['msg']}"
             ) from None
+
+
+class ForeignSignature(Signature):
+    """Of a function that was not written for us: an annotation helps where it can, and is overlooked where not."""
+
+    is_checked = False
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        try:
+            found = super().hints
+        except PayloadError:
+            return {}
+        return {name: hint for name, hint in found.items() if self._is_known(hint)}
+
+    def _is_known(self, hint: Any) -> bool:
+        if is_plain(hint):
+            return True
+        try:
+            self._adapter(hint, "")
+        except PayloadError:
+            return False
+        return True

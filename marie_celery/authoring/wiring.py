@@ -10,6 +10,7 @@ from marie_celery.authoring.mapping import MapEncoder
 from marie_celery.authoring.nodes import MapNode, Node
 from marie_celery.authoring.payload import ArgumentEncoder
 from marie_celery.authoring.reference import Ref
+from marie_celery.authoring.type_check import type_problems
 from marie_celery.errors import MarieError, PayloadError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Wiring:
             inputs = encoder.encode(node.args, node.kwargs)
             lists = encoder.lists if isinstance(encoder, MapEncoder) else []
             own = [ref for ref in (*lists, *encoder.references, *node.after, *more) if self._is_own(ref)]
+            self._problems += type_problems(node)
         except MarieError as error:
             self._problems.append(f"{node.name}: {error}")
             return Wired()

@@ -6,6 +6,7 @@ import click
 
 from marie_celery.cli.capacity import capacity
 from marie_celery.cli.doctor import doctor
+from marie_celery.cli.draw import draw
 from marie_celery.cli.errors import MarieGroup
 from marie_celery.cli.operations import dead, pause, reconcile, replay, resume
 from marie_celery.cli.planning import estimates, planner, reprioritise, why
@@ -21,7 +22,7 @@ from marie_celery.cli.workforce import drain, target, tenants
 # In the order of a first day: start, submit, look, steer, check.
 VERBS = (
     *(scheduler, worker, web, up),
-    *(submit, runs, show, why, schedules),
+    *(draw, submit, runs, show, why, schedules),
     *(cancel, pause, resume, reprioritise, dead, replay),
     *(capacity, target, drain, resources, resize, tenants),
     *(planner, estimates, simulate, doctor, reconcile),

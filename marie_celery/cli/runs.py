@@ -15,14 +15,16 @@ from rich.table import Table
 from marie_celery.authoring.dag import DAGS
 from marie_celery.cli.arguments import parse_arguments
 from marie_celery.cli.context import console, find_marie, job_or_run, json_option, print_json, reach, table_of
+from marie_celery.cli.draw import MOST_SHAPES
 from marie_celery.cli.errors import described
 from marie_celery.cli.folding import first_of_each
 from marie_celery.errors import MarieError
-from marie_celery.model.states import RunState
+from marie_celery.model.states import RunState, WorkState
 from marie_celery.run import Run
 from marie_celery.store.keys import RUN_ID_LENGTH
+from marie_celery.store.picture import picture_of
 from marie_celery.store.reading import Reader
-from marie_celery.store.records import RunView
+from marie_celery.store.records import JobView, RunView
 
 _COLOURS = {
     "completed": "green",
@@ -138,12 +140,17 @@ def sla_note(run: RunView) -> str:
 
 @click.command()
 @click.argument("id")
+@click.option("--graph", is_flag=True, help="Draw the jobs of a run with their states.")
 @json_option
 @click.pass_context
-def show(ctx: click.Context, id: str, as_json: bool) -> None:
+def show(ctx: click.Context, id: str, graph: bool, as_json: bool) -> None:
     """Show a run with its jobs, or one job."""
     reader = reach(ctx).reader
-    if _is_run(id):
+    if graph and not as_json:
+        run = job_or_run(id)[:RUN_ID_LENGTH]
+        picture = picture_of(reader.run(run), reader.jobs(run)).at_most(MOST_SHAPES["text"])
+        click.echo(picture.text(), nl=False)
+    elif _is_run(id):
         _show_run(reader, id, as_json)
     else:
         _show_job(reader, job_or_run(id), as_json)
@@ -178,12 +185,19 @@ def _show_run(reader: Reader, id: str, as_json: bool) -> None:
         why = f"{job.error['type']}: {job.error['message']}" if job.error else job.reason
         attempt = str(job.attempt or "")
         shown = [job.job_id, escape(job.name), job.executor, coloured(job.state), attempt, job.worker]
-        table.add_row(*shown, escape(why))
+        table.add_row(*shown, escape(progress_note(job) or why))
     console().print(runs_table([run]), "", table)
     for (name, state), number in left_out.items():
         console().print(f"and {number} more {escape(name)} {coloured(state)}")
     if run.labels:
         console().print("labels: " + escape(", ".join(f"{name}={value}" for name, value in run.labels.items())))
+
+
+def progress_note(job: JobView) -> str:
+    """While it runs; afterwards its state says all."""
+    if job.state is not WorkState.ACTIVE or job.progress is None:
+        return ""
+    return f"{job.progress:.0%} {job.progress_note}".rstrip()
 
 
 @click.command()

@@ -13,7 +13,8 @@ from marie_celery.errors import RetryAfter, Skip, Wait
 from marie_celery.local.events import Completed, Failed, Report, Skipped, Waited
 from marie_celery.local.jobs import Job
 from marie_celery.model.retry import FailureKind
-from marie_celery.store.keys import job_id
+from marie_celery.payloads import Unsealed
+from marie_celery.store.keys import attempt_id, job_id
 from marie_celery.worker.calling import Call, describe_error, is_final
 from marie_celery.worker.current import CurrentJob, as_current
 
@@ -59,9 +60,10 @@ class Attempt:
 
     def _call(self) -> str:
         job = self.job
-        call = Call(self.task, job.inputs, self.result_text, is_batch=job.batch is not None)
+        payloads = Unsealed(self.max_result_bytes)
+        call = Call(self.task, job.inputs, self.result_text, payloads, is_batch=job.batch is not None)
         with as_current(self._describe(call.args, call.kwargs)):
-            value, text = call.make(self.max_result_bytes)
+            value, text = call.make(attempt_id(job_id(self.run_id, job.number), self.token))
         if "ask_again" in job.fields and not value:
             raise Wait(f"the gate answered {value!r}")
         return text

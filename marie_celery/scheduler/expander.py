@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from marie_celery.authoring.instances import InnerGraph
 from marie_celery.authoring.mapping import items_of, values_of
 from marie_celery.errors import MapError, MarieError
+from marie_celery.payloads import Payloads
 from marie_celery.scheduler.services import Timed
 from marie_celery.store.expanding import MapClaim
 from marie_celery.store.records import NewJob
@@ -33,10 +33,11 @@ def expander(store: Store) -> Timed:
 def _expand(store: Store, claim: MapClaim) -> None:
     """All that can be wrong with the lists shows before the first job is made."""
     most = store.settings.max_map_length
+    payloads = Payloads.of(store)
 
     def result_of(number: int) -> Any:
         text = claim.lists[number]
-        return None if text is None else json.loads(text)
+        return None if text is None else payloads.loads(text)
 
     try:
         if not claim.graph:

@@ -6,6 +6,7 @@ import logging
 
 from marie_celery.archive import Sink, record_of
 from marie_celery.errors import UnknownRun
+from marie_celery.payloads import Payloads
 from marie_celery.scheduler.services import Service
 from marie_celery.scheduler.turns import Turn
 from marie_celery.store.reading import Reader
@@ -25,6 +26,7 @@ class Pruner(Service):
         super().__init__("pruner")
         self._store = store
         self._sink = sink
+        self._payloads = Payloads.of(store)
         self._reader = Reader(store.client, store.keys)
 
     def turn(self) -> Turn:
@@ -32,12 +34,20 @@ class Pruner(Service):
         for run in runs:
             if self._sink is not None and not self._archive(run, self._sink):
                 return Turn(self.name, next_seconds=self.EVERY)
-            self._store.prune(run, before_ms)
+            if self._store.prune(run, before_ms):
+                self._forget_payloads(run)
         return Turn(self.name, worked=bool(runs), next_seconds=0.0 if len(runs) == RUNS_PER_TURN else self.EVERY)
+
+    def _forget_payloads(self, run: str) -> None:
+        try:
+            self._payloads.forget(run)
+        except Exception:
+            # Maybe foreign code. The run is gone, so this is not tried again: what is left is left to its owner.
+            log.exception("the large results of run %s could not be deleted", run)
 
     def _archive(self, run: str, sink: Sink) -> bool:
         try:
-            sink(record_of(self._reader, run))
+            sink(record_of(self._reader, run, self._payloads))
         except UnknownRun:
             log.debug("run %s was pruned by another scheduler", run)
         except Exception:

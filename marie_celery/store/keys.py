@@ -59,7 +59,7 @@ class Keys:
         return f"marie:{{{self.namespace}}}:"
 
     def job(self, job: str) -> str:
-        """hash: state, task, executor, level, priority, parents left, children, token …"""
+        """hash: state, task, executor, level, priority, parents left, children, token, progress …"""
         return f"{self.prefix}job:{job}"
 
     def run(self, run: str) -> str:
@@ -73,6 +73,10 @@ class Keys:
     def results(self, run: str) -> str:
         """hash: job number → result"""
         return f"{self.prefix}run:{run}:results"
+
+    def payloads(self, run: str) -> str:
+        """hash: job number and token → a large result, if the payload store is redis"""
+        return f"{self.prefix}run:{run}:payloads"
 
     def errors(self, run: str) -> str:
         """hash: job number → last error with traceback"""

@@ -53,6 +53,10 @@ class Life(Caller):
             return None
         return _started(answer[1])
 
+    def progress(self, job: str, token: int, part: float, note: str) -> bool:
+        """How far the attempt is, 0 to 1. False if its token is stale."""
+        return bool(self.call("progress", job, token, f"{part:.4g}", note)[0] == Code.OK)
+
     def finish(self, job: str, token: int, worker: str, result: str) -> bool:
         """The attempt completed. False if its token is stale: nothing was changed."""
         return self.end(job, token, worker, "completed", result).counts

@@ -140,6 +140,7 @@ def _run_view(run_id: str, fields: dict[str, str]) -> RunView:
 
 
 def _job_view(job: str, fields: dict[str, str], error: str | None) -> JobView:
+    told = "progress" in fields and fields["progress_token"] == fields.get("token")
     return JobView(
         job_id=job,
         state=WorkState(fields["state"]),
@@ -154,4 +155,6 @@ def _job_view(job: str, fields: dict[str, str], error: str | None) -> JobView:
         children=fields.get("children", ""),
         control=fields.get("control", ""),
         error=json.loads(error) if error else None,
+        progress=float(fields["progress"]) if told else None,
+        progress_note=fields["progress_note"] if told else "",
     )

@@ -184,6 +184,9 @@ class JobView:
     control: str = ""
     """What it does instead of work; empty for a job that a worker runs."""
     error: Mapping[str, str] | None = None
+    progress: float | None = None
+    """Part that its present or last attempt has done, 0 to 1; None if it did not tell."""
+    progress_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

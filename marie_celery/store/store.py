@@ -1,6 +1,6 @@
 """The life of jobs and runs in Redis: one method per transition, each one atomic script.
 
-    life.py        submit, start, finish, skip, wait, fail
+    life.py        submit, start, progress, finish, skip, wait, fail
     expanding.py   claim_map, expand, expand_graphs, refuse_map
     duties.py      peek, dispatch, promote, rerank, watch, reap, reconcile, prune, advance
     workforce.py   renew, leave, drain, take_back, set_target, set_weight, capacity, shares

@@ -10,6 +10,7 @@ from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
 
 from marie_celery.errors import RetryAfter, Skip, Wait
 from marie_celery.model.retry import FailureKind
+from marie_celery.payloads import Payloads
 from marie_celery.store.keys import run_of, split_attempt
 from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
@@ -17,7 +18,8 @@ from marie_celery.store.store import Store
 from marie_celery.worker.calling import Call, describe_error, is_final
 from marie_celery.worker.current import CurrentJob, as_current
 from marie_celery.worker.environment import items_in_environment
-from marie_celery.worker.relay import already_begun, message_to_go_on, pass_on
+from marie_celery.worker.progress import Progress
+from marie_celery.worker.relay import already_begun, message_of, message_to_go_on, pass_on
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -28,6 +30,7 @@ class Attempt:
 
     def __init__(self, store: Store, task: Task[..., Any], attempt: str, worker: str) -> None:
         self.store = store
+        self.payloads = Payloads.of(store)
         self.task = task
         self.worker = worker
         self.attempt = attempt
@@ -69,14 +72,20 @@ class Attempt:
         pass_on(ended.next)
 
     def _call(self, started: Started) -> tuple[Any, str]:
-        call = Call(self.task, started.inputs, started.results.get, is_batch="batch" in started.job)
-        with as_current(self._describe(started, call.args, call.kwargs)), items_in_environment(started.items):
-            value, text = call.make(self.store.settings.max_result_bytes)
+        call = Call(self.task, started.inputs, started.results.get, self.payloads, is_batch="batch" in started.job)
+        with (
+            Progress(self.store, self.job_id, self.token) as progress,
+            as_current(self._describe(started, call.args, call.kwargs, progress)),
+            items_in_environment(started.items),
+        ):
+            value, text = call.make(self.attempt, message_of(self.attempt))
         if "ask_again" in started.job and not value:
             raise Wait(f"the gate answered {value!r}")
         return value, text
 
-    def _describe(self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CurrentJob:
+    def _describe(
+        self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any], progress: Progress
+    ) -> CurrentJob:
         return CurrentJob(
             job_id=self.job_id,
             run_id=run_of(self.job_id),
@@ -90,6 +99,7 @@ class Attempt:
             args=args,
             kwargs=kwargs,
             items=started.items,
+            _progress=progress,
         )
 
     def _fail(self, error: Exception, kind: FailureKind, **how: Any) -> None:

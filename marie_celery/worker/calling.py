@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from marie_celery.authoring.payload import decode_arguments, encode_result
 from marie_celery.errors import PayloadError
+from marie_celery.payloads import Payloads, Unsealed
 from marie_celery.worker.batch import run_batch
+from marie_celery.worker.coroutines import call
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -20,41 +21,45 @@ TRACEBACK_LIMIT = 16_384
 class Call:
     """One call of a task's function, or several for a batch of items.
 
-    `result_text` gives the results that the inputs refer to, as JSON; None where there is none.
+    `result_text` gives the results that the inputs refer to, as JSON; None where there is none. `payloads` knows how
+    results are kept.
     """
 
     def __init__(
-        self, task: Task[..., Any], inputs: str, result_text: Callable[[int], str | None], *, is_batch: bool
+        self,
+        task: Task[..., Any],
+        inputs: str,
+        result_text: Callable[[int], str | None],
+        payloads: Payloads | Unsealed,
+        *,
+        is_batch: bool,
     ) -> None:
         cache: dict[int, Any] = {}
 
         def result_of(number: int) -> Any:
             if number not in cache:
                 text = result_text(number)
-                cache[number] = None if text is None else json.loads(text)
+                cache[number] = None if text is None else payloads.loads(text)
             return cache[number]
 
         args, kwargs = decode_arguments(inputs, result_of)
         self._task = task
+        self._payloads = payloads
         self._is_batch = is_batch
         self.args: tuple[Any, ...] = tuple(args)
         self.kwargs = kwargs
         if not is_batch:
             self.args, self.kwargs = task.signature_of_function.restore_arguments(args, kwargs)
 
-    def make(self, max_result_bytes: int) -> tuple[Any, str]:
-        """The result, and as JSON."""
+    def make(self, attempt: str, message: str = "") -> tuple[Any, str]:
+        """The result, and as it is kept. `message` is the Celery message by which it can be stopped."""
+        what = f"the result of {self._task.name}"
         if self._is_batch:
-            value, text = run_batch(self._task, self.args, self.kwargs)
-        else:
-            value = self._task.function(*self.args, **self.kwargs)
-            text = encode_result(value, self._task.signature_of_function)
-        if len(text) > max_result_bytes:
-            raise PayloadError(
-                f"the result of {self._task.name} has {len(text)} bytes, max_result_bytes is {max_result_bytes}; "
-                "store it elsewhere and return where"
-            )
-        return value, text
+            values, texts = run_batch(self._task, self.args, self.kwargs, message)
+            return values, self._payloads.seal_list(texts, attempt, what)
+        value = call(self._task.function, self.args, self.kwargs, message)
+        text = encode_result(value, self._task.signature_of_function)
+        return value, self._payloads.seal(text, attempt, what)
 
 
 def is_final(task: Task[..., Any], error: Exception) -> bool:

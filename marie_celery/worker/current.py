@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marie_celery.errors import MarieError
+
+if TYPE_CHECKING:
+    from marie_celery.worker.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,15 @@ class CurrentJob:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Resource → the items that are this job's as long as it runs."""
+    _progress: Progress | None = field(default=None, repr=False, compare=False)
+
+    def progress(self, part: float, note: str = "") -> None:
+        """Tell how far the job is, from 0 to 1, and in a few words what it does: `progress(0.4, "page 4 of 10")`.
+
+        As often as you like: it is written twice a second at most, and the last one always.
+        """
+        if self._progress is not None:
+            self._progress.report(part, note)
 
 
 _current: ContextVar[CurrentJob | None] = ContextVar("marie_job", default=None)

@@ -16,8 +16,11 @@ from celery import bootsteps, signals
 from celery.worker import state
 from redis import RedisError
 
+from marie_celery.errors import ConfigError
 from marie_celery.extension import Marie
+from marie_celery.payloads import Payloads
 from marie_celery.store.patience import patient
+from marie_celery.worker import coroutines
 from marie_celery.worker.intake import Intake
 from marie_celery.worker.task import is_attempt
 from marie_celery.worker.watchdog import Watchdog
@@ -42,6 +45,9 @@ class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
         signals.worker_shutdown.connect(self._leave, weak=False, dispatch_uid=f"{uid}-leave")
 
     def start(self, worker: Any) -> None:
+        marie = Marie.of(worker.app)
+        check_pool(marie, worker)
+        Payloads.of(marie.store)  # a wrong setting ends the worker, not its jobs
         self._stop.clear()
         self._thread = threading.Thread(target=self._beat, args=(worker,), name="marie-heartbeat", daemon=True)
         self._thread.start()
@@ -108,6 +114,20 @@ class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
                 return
 
 
+def check_pool(marie: Marie, worker: Any) -> None:
+    """Greenlets share one thread, which can run one event loop: two coroutines at a time could not run."""
+    pool = facts(worker)["pool"]
+    if pool not in ("gevent", "eventlet"):
+        return
+    served = slots(marie, worker)
+    for _, made in sorted(marie.tasks().items()):
+        if made.is_async and made.job_options.executor in served:
+            raise ConfigError(
+                f"the {pool} pool cannot run the coroutine {made.name}: serve the executor '{made.executor}' "
+                "with -P threads, prefork or solo"
+            )
+
+
 def facts(worker: Any) -> dict[str, str]:
     return {
         "host": socket.gethostname(),
@@ -142,7 +162,8 @@ def messages_in_hand() -> dict[str, bool]:
 
 
 def stop_message(worker: Any, message: str) -> None:
-    """Stop a job that was cancelled or overtaken. Pools that cannot end a task let it run out; it is fenced off."""
+    """Stop a job that was cancelled or overtaken. Pools that cannot end a task can cancel a coroutine; anything else
+    runs out, and is fenced off."""
     request = state.requests.get(message)
     if request is None:
         return
@@ -150,4 +171,5 @@ def stop_message(worker: Any, message: str) -> None:
     try:
         request.terminate(worker.pool, signal="TERM")
     except NotImplementedError:
-        log.debug("%s cannot stop a running task", type(worker.pool).__name__)
+        if not coroutines.stop(message):
+            log.debug("%s cannot stop a running task", type(worker.pool).__name__)

@@ -60,6 +60,12 @@ def message_to_go_on() -> str:
     return "" if baton is None or baton.is_over else baton.message
 
 
+def message_of(attempt: str) -> str:
+    """The message that this process has in hand while it runs an attempt."""
+    baton = _baton.get()
+    return attempt if baton is None else baton.message
+
+
 def pass_on(taken: Taken | None) -> None:
     baton = _baton.get()
     if baton is not None:

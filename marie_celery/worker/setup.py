@@ -13,6 +13,8 @@ from redis import RedisError
 from marie_celery.errors import UnknownJob
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import split_attempt
+from marie_celery.worker.adoption import adopt_plain_tasks
+from marie_celery.worker.errback import add_errback_task
 from marie_celery.worker.task import is_attempt
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def install(marie: Marie) -> None:
 
     app = marie.app
     app.steps["worker"].add(Heartbeat)
+    add_errback_task(marie)
 
     def serve_all_executors(instance: Any = None, **_: Any) -> None:
         if instance is None or instance.app is not app:
@@ -53,6 +56,8 @@ def install(marie: Marie) -> None:
             queue = marie.settings.queue_of(name)
             if queue not in queues:
                 queues.select_add(queues.new_missing(queue))
+        # After that: which queues of plain tasks are served is for Celery and the user to say.
+        adopt_plain_tasks(app, marie.settings)
 
     def report_unknown_task(sender: Any = None, name: str = "", id: str = "", **_: Any) -> None:
         if not is_attempt(id) or getattr(sender, "app", None) is not app:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from celery import Task as CeleryTask
 
 from marie_celery.worker.attempt import Attempt
+from marie_celery.worker.coroutines import call
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -18,6 +19,18 @@ _ATTEMPT = re.compile(r"[0-9a-f]{13}-\d{6}\.\d+")
 def is_attempt(task_id: str | None) -> bool:
     """Messages that marie_celery sends have an attempt of a job as their id."""
     return task_id is not None and _ATTEMPT.fullmatch(task_id) is not None
+
+
+def runs_a_job(task: Any) -> bool:
+    """Is this Celery task called for a job, or plainly?"""
+    return not task.request.called_directly and is_attempt(task.request.id)
+
+
+def run_attempt(task: Any) -> Any:
+    from marie_celery.extension import Marie
+
+    request = task.request
+    return Attempt(Marie.of(task.app).store, task.marie, request.id, request.hostname).run()
 
 
 class MarieTask(CeleryTask):  # type: ignore[misc]
@@ -33,9 +46,4 @@ class MarieTask(CeleryTask):  # type: ignore[misc]
     reject_on_worker_lost = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        request = self.request
-        if request.called_directly or not is_attempt(request.id):
-            return self.run(*args, **kwargs)
-        from marie_celery.extension import Marie
-
-        return Attempt(Marie.of(self.app).store, self.marie, request.id, request.hostname).run()
+        return run_attempt(self) if runs_a_job(self) else call(self.run, args, kwargs)

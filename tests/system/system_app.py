@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -44,6 +45,31 @@ def total(xs: list[int]) -> int:
 def who() -> dict[str, object]:
     job = current_job()
     return {"job": job.job_id, "run": job.run_id, "attempt": job.attempt, "executor": job.executor, "dag": job.dag}
+
+
+@task(executor="later")
+async def add_later(x: int, y: int = 1) -> dict[str, object]:
+    await asyncio.sleep(0)
+    return {"sum": x + y, "job": current_job().name, "loop": id(asyncio.get_running_loop())}
+
+
+@task(executor="later")
+async def add_plainly(x: int) -> int:
+    await asyncio.sleep(0)
+    return x + 1
+
+
+@task(executor="later", retry_limit=0, timeout_retry_limit=0)
+async def wait_until_cancelled(marker: str) -> str:
+    """Tells by a file that it runs, and by its end how that came."""
+    path = Path(marker)
+    path.write_text(current_job().job_id)
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        path.write_text("cancelled")
+        raise
+    return "ended"
 
 
 @task(executor="pools")
@@ -100,6 +126,15 @@ def hang() -> int:
 
 
 @task(executor="main")
+def tell_until(marker: str) -> str:
+    """The same, and tells how far it is."""
+    current_job().progress(0.4, "page 4 of 10")
+    run_until.function(marker)
+    current_job().progress(1, "all pages")
+    return "told"
+
+
+@task(executor="main")
 def run_until(marker: str) -> str:
     """Tells that it runs by a file, then runs until the file is gone."""
     path = Path(marker)
@@ -150,6 +185,16 @@ def gathered(width: int) -> int:
 @dag
 def doubled(numbers: list[int]) -> list[int]:
     return [double(number) for number in numbers]
+
+
+@dag
+def added_later(numbers: list[int]) -> list[object]:
+    return [add_later(number) for number in numbers]
+
+
+@dag
+def waiting(marker: str, limit: float | None = None) -> str:
+    return wait_until_cancelled.options(soft_time_limit=limit)(marker)
 
 
 @dag

@@ -70,6 +70,28 @@ def test_a_run_is_submitted_waited_for_and_shown(call: Callable[..., Answer], da
     assert answer_of(call("cancel", done["run"], "--json")) == {"id": done["run"], "cancelled": False}
 
 
+def test_a_running_job_shows_its_progress(call: Callable[..., Answer], dags: ModuleType, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    run = dags.single.submit("tell_until", [str(marker)])
+    eventually(marker.exists)
+    assert "40% page 4 of 10" in call("show", run.id).stdout
+    shown = answer_of(call("show", run.id, "--json"))["jobs"][0]
+    assert (shown["progress"], shown["progress_note"]) == (0.4, "page 4 of 10")
+    marker.unlink()
+    assert run.result(timeout=60) == "told"
+    shown = answer_of(call("show", run.id, "--json"))["jobs"][0]
+    assert (shown["progress"], shown["progress_note"]) == (1, "all pages")
+
+
+def test_a_run_is_drawn_with_its_states(call: Callable[..., Answer], dags: ModuleType) -> None:
+    run = dags.broken_branch.submit()
+    run.wait(timeout=60)
+    shown = call("show", "--graph", run.id).stdout
+    for words in ("✗ fail (failed)", "– add (skipped)", "✓ add-2 (completed)", "✓ clean_up (completed)"):
+        assert words in shown
+    assert run.draw().text() == shown
+
+
 def test_ids_are_never_cut_however_narrow_the_terminal(call: Callable[..., Answer], dags: ModuleType) -> None:
     run = dags.chain.submit(2)
     run.result(timeout=30)

@@ -12,6 +12,7 @@ from marie_celery.archive import JsonLines, record_of, sink_of
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError, UnknownRun
 from marie_celery.model.retry import FailureKind
+from marie_celery.payloads import Payloads
 from marie_celery.scheduler.housekeeping import Pruner
 from marie_celery.store.reading import Reader
 from marie_celery.store.store import Store
@@ -41,7 +42,7 @@ def test_a_record_has_all_that_was_known_of_a_run(store: Store) -> None:
     give_capacity(store)
     first = first_job(store, dag({"a": [], "b": ["a"]}))
     store.fail(first, begin(store, first), WORKER, FailureKind.FAILURE, {"type": "E", "message": "m"}, give_up=True)
-    record = json.loads(json.dumps(record_of(reader(store), first[:13]), default=str))
+    record = json.loads(json.dumps(record_of(reader(store), first[:13], Payloads.of(store)), default=str))
     assert (record["run_id"], record["state"], record["ended_ms"]) == (first[:13], "failed", NOW)
     failed, skipped = record["jobs"]
     assert (failed["state"], failed["error"], failed["inputs"]) == ("failed", {"type": "E", "message": "m"}, "[]\n{}")
@@ -49,13 +50,13 @@ def test_a_record_has_all_that_was_known_of_a_run(store: Store) -> None:
 
 
 def test_results_and_inputs_are_kept_as_they_are(store: Store) -> None:
-    (only,) = record_of(reader(store), ended_run(store))["jobs"]
+    (only,) = record_of(reader(store), ended_run(store), Payloads.of(store))["jobs"]
     assert (only["inputs"], only["result"]) == ('[1]\n{"page": 2}', "1")
 
 
 def test_a_run_that_is_gone_has_no_record(store: Store) -> None:
     with pytest.raises(UnknownRun):
-        record_of(reader(store), "0123456789abc")
+        record_of(reader(store), "0123456789abc", Payloads.of(store))
 
 
 def test_a_line_goes_to_the_day_on_which_the_run_ended(tmp_path: Path) -> None:
@@ -110,3 +111,20 @@ def test_a_run_is_not_forgotten_before_its_time(store: Store) -> None:
     store.now_ms = NOW + 59_999
     assert not Pruner(store, None).turn().worked
     assert store.client.zcard(store.keys.ended) == 1
+
+
+def test_a_large_result_is_archived_with_its_run_and_then_deleted(tmp_path: Path) -> None:
+    client = fakeredis.FakeRedis(server=fakeredis.FakeServer(), decode_responses=True)
+    settings = Settings(retention=60, payload_store="redis", max_result_bytes=50)
+    store = Store(client, settings, now_ms=NOW)
+    give_capacity(store)
+    name = first_job(store)
+    token = begin(store, name)
+    large = json.dumps(["page"] * 20)
+    store.finish(name, token, WORKER, Payloads.of(store).seal(large, f"{name}.{token}"))
+    assert store.client.exists(store.keys.payloads(name[:13]))
+    store.now_ms = NOW + DAY
+    assert Pruner(store, JsonLines(tmp_path)).turn().worked
+    (line,) = next(tmp_path.iterdir()).read_text().splitlines()
+    assert json.loads(json.loads(line)["jobs"][0]["result"]) == ["page"] * 20
+    assert not store.client.exists(store.keys.payloads(name[:13]))

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from celery import Celery
 
@@ -48,12 +50,21 @@ def test_without_an_executor_it_is_refused():
         task()
 
 
-def test_a_coroutine_is_refused():
-    async def later():
-        return None
+def test_a_coroutine_function_called_outside_of_a_dag_is_awaited_like_any_other():
+    async def later(x: int) -> int:
+        return x + 1
 
-    with pytest.raises(ConfigError, match="later is async"):
-        task(executor="ocr")(later)
+    made = task(executor="ocr")(later)
+    assert made.is_async
+    assert asyncio.run(made(1)) == 2
+
+
+def test_an_async_generator_is_refused():
+    async def several():
+        yield 1
+
+    with pytest.raises(ConfigError, match="several is an async generator"):
+        task(executor="ocr")(several)
 
 
 def test_without_an_app_it_is_a_task_of_every_app():
