@@ -4,8 +4,8 @@ Generated parts keep one source of truth: the transition table, the return codes
 widths of the sort keys exist only in Python.
 
 A script is the same text in two forms. `source` is for EVAL, which every server knows; there all functions of a script
-are made again with every call, and that is most of what a short call costs. `library` is for servers that keep functions
-(Redis 7, Valkey): they are made once, and only what is marked `-- @fresh` is made anew for each call.
+are made again with every call, and that is most of what a short call costs. `library` is for servers that keep
+functions (Redis 7, Valkey): they are made once, and only what is marked `-- @fresh` is made anew for each call.
 """
 
 from __future__ import annotations
