@@ -67,7 +67,7 @@ class TestBooking:
         with changes(store) as changed:
             assert ask(store, late) == [EXHAUSTED]
         assert changed == {
-            f"job:{late}": {"short": '["gpu"]'},
+            f"job:{late}": {"short": '["gpu"]', "stood": str(rank(runtime=1274, new=True))},
             f"new:{EXECUTOR}": {late: None},
             "short:gpu": {late: rank(runtime=1274, new=True)},
             f"parked:{EXECUTOR}": {late: rank(runtime=1274, new=True)},
@@ -247,6 +247,19 @@ class TestHold:
         assert line(store, "calls") == [both]
         store.supply()
         assert on_offer(store) == {other}
+
+
+    def test_those_who_wait_do_not_pass_each_other_by_what_is_learned_meanwhile(self, store: Store) -> None:
+        declare(store, quantity=1)
+        a, first, second = ready_jobs(store, *(needing(name, gpu=1) for name in "abc"))
+        token = begin(store, a)
+        assert ask(store, first, second) == [EXHAUSTED, EXHAUSTED]
+        for each in (first, second):
+            store.client.hset(store.keys.job(each), "estimate", 900_000)  # now they rank behind where they stand
+        store.finish(a, token, WORKER, "1")
+        assert on_offer(store) == {first}
+        assert ask(store, first) == [OK]
+        assert line(store) == [second]
 
 
 class TestSkip:

@@ -49,7 +49,7 @@ local REFUSED = { short = SHORT, exhausted = EXHAUSTED }
 -- Takes what the job needs, or sends it to the lines of what it is short of. Planners that do not park look at it again
 -- in their next poll.
 local function book_resources(id, attempt, executor, job)
-  local score = rank(job)
+  local score = standing_of(job, (rank(job)))
   local refused = obstacles(id, executor, job, score)
   if #refused == 0 then
     if #job.needs > 0 then take_all(id, attempt, job.needs, score) end
@@ -78,7 +78,7 @@ local function book(id, lease)
   end
 
   redis.call('HSET', job_key(id), 'token', int(token))
-  redis.call('HDEL', job_key(id), 'worker')
+  redis.call('HDEL', job_key(id), 'worker', 'stood')
   charge(job[2], job[6], attempt_id(id, int(token)), tonumber(job[7]) or learned_runtime(job[3]))
   leave_ready(id, job[2], job[6])
   account(job[2], job[6], is_new)

@@ -42,7 +42,7 @@ end
 -- What decides the place of a job, as rank() wants it; the executor beside it.
 local function facts_of(id)
   local found = redis.call('HMGET', job_key(id), 'executor', 'level', 'priority', 'soft', 'hard', 'estimate', 'path',
-    'at', 'task', 'hold', 'needs', 'tenant')
+    'at', 'task', 'hold', 'needs', 'tenant', 'stood')
   local times = times_of(run_of(id))
   return {
     level = tonumber(found[2]),
@@ -55,6 +55,7 @@ local function facts_of(id)
     submitted = times.submitted,
     activated = times.activated,
     tenant = found[12],
+    stood = tonumber(found[13]),
     needs = found[11] and cjson.decode(found[11]) or {},
     highlander = not times.activated and times.highlander,
     held = (found[10] and 'held') or (times.paused and 'run_paused') or (is_held_task(found[9]) and 'task_held'),
@@ -109,7 +110,7 @@ local function park(id, executor, score, refused)
     redis.call('ZADD', P .. 'supply', 'LT', int(look), line)
     if moment then note_due(line, moment) end
   end
-  redis.call('HSET', job_key(id), 'short', lines_of(refused))
+  redis.call('HSET', job_key(id), 'short', lines_of(refused), 'stood', int(score))
   redis.call('ZADD', parked_key(executor), int(score), id)
 end
 
@@ -139,6 +140,12 @@ local function leave_ready(id, executor, tenant)
   leave_lines(id)
 end
 
+-- In the lines a job keeps the rank with which it came, until it is ranked again for a reason: what is learned of
+-- runtimes meanwhile would let those who wait pass each other in turn, and nobody go.
+local function standing_of(job, score)
+  return math.min(score, job.stood or score)
+end
+
 local function put_in_place(id)
   local job, executor = facts_of(id)
   if job.held then
@@ -149,9 +156,10 @@ local function put_in_place(id)
     return job, executor
   end
   local score, change = rank(job)
-  local refused = worth_a_line(obstacles(id, executor, job, score))
+  local standing = standing_of(job, score)
+  local refused = worth_a_line(obstacles(id, executor, job, standing))
   if #refused > 0 then
-    park(id, executor, score, refused)
+    park(id, executor, standing, refused)
   else
     redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. lane_of(executor, job.tenant), int(score), id)
     on_offer(executor, job.tenant)
@@ -172,7 +180,8 @@ end
 
 -- A ready job whose facts have changed.
 local function rank_again(id)
-  local found = redis.call('HMGET', job_key(id), 'executor', 'tenant')
+  local found = redis.call('HMGET', job_key(id), 'executor', 'tenant', 'stood')
   leave_ready(id, found[1], found[2])
+  if found[3] then redis.call('HDEL', job_key(id), 'stood') end
   return put_in_place(id)
 end

@@ -33,6 +33,13 @@ local function stand_in_lines(id, executor, score, refused)
   park(id, executor, score, refused)
 end
 
+local function promise(promised, needs)
+  for _, need in ipairs(needs) do
+    local line = line_of(need[1], need[3])
+    promised[line] = (promised[line] or 0) + need[2]
+  end
+end
+
 -- Lets those go who stand in a line and now find what they need, the best first.
 local function supply(line)
   local promised, offered = {}, redis.call('ZRANGE', short_key(line), 0, AT_ONCE - 1, 'WITHSCORES')
@@ -42,14 +49,13 @@ local function supply(line)
     local job, executor = facts_of(id)
     local refused = obstacles(id, executor, job, score, promised)
     if #refused == 0 then
-      for _, need in ipairs(job.needs) do
-        local of_need = line_of(need[1], need[3])
-        promised[of_need] = (promised[of_need] or 0) + need[2]
-      end
       leave_lines(id)
       put_in_place(id)
-      wake(executor)
-      went = went + 1
+      if redis.call('HEXISTS', job_key(id), 'short') == 0 then
+        promise(promised, job.needs)
+        wake(executor)
+        went = went + 1
+      end
     else
       stand_in_lines(id, executor, score, refused)
       if redis.call('ZSCORE', short_key(line), id) and is_in_order(line, executor) then break end
