@@ -205,6 +205,17 @@ class TestADuty:
         assert on_offer(store) == {name}
         assert ask(store, name) == [Code.OK]
 
+    def test_and_stand_in_no_other_line_meanwhile(self, store: Store, supplier: Supplier) -> None:
+        declare(store, "gpu", quantity=1)
+        put_in_force(store, "tours")
+        first, second = ready_jobs(store, needing("a", gpu=1), needing("b", berth=20, gpu=1))
+        begin(store, first)
+        store.now_ms = NOW + 5_000
+        store.supply()
+        assert (line(store, "berth"), line(store, "gpu")) == ([second], [])
+        supplier.step()
+        assert on_offer(store) == {second}, "the planner looks at it in each poll"
+
     @pytest.mark.parametrize("seed", range(10))
     def test_no_berth_ever_has_two_ships_and_all_are_served(self, store: Store, supplier: Supplier, seed: int) -> None:
         chance = Random(seed)

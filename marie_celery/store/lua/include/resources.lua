@@ -173,8 +173,10 @@ local function give_back(name, attempt)
   end
   if kind == 'own' then
     redis.call('RPUSH', at .. ':returned', attempt)
-    if redis.call('EXISTS', short_key(name)) == 1 then redis.call('ZADD', P .. 'supply', int(NOW), name) end
-    wake()
+    if redis.call('EXISTS', short_key(name)) == 1 then
+      redis.call('ZADD', P .. 'supply', int(NOW), name)
+      wake()
+    end
     return nil
   end
   return line_of(name, key)

@@ -47,7 +47,7 @@ local function supply(line)
   for i = 1, #offered, 2 do
     local id, score = offered[i], tonumber(offered[i + 1])
     local job, executor = facts_of(id)
-    local refused = obstacles(id, executor, job, score, promised)
+    local refused = worth_a_line(obstacles(id, executor, job, score, promised))
     if #refused == 0 then
       leave_lines(id)
       put_in_place(id)
