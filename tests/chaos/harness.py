@@ -178,6 +178,7 @@ class Chaos:
 
     def _flush_scripts(self, fault: Fault, hit: Hit) -> None:
         self._module.marie.store.client.script_flush()
+        self._module.marie.store.client.function_flush()
 
     def _reset_connections(self, fault: Fault, hit: Hit) -> None:
         self._proxy.reset_all()

@@ -24,9 +24,14 @@ def server() -> Iterator[EmbeddedServer]:
 @pytest.fixture(scope="session")
 def real_client(server: EmbeddedServer) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(server.url, decode_responses=True) as client:
-        for name in script_names():  # tests that count commands should not count these
-            client.function_load(library(name).text)
+        load_functions(client)
         yield client
+
+
+def load_functions(client: redis.Redis) -> None:
+    """Tests that count commands should not count these."""
+    for name in script_names():
+        client.function_load(library(name).text, replace=True)
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ def stores(client: Redis) -> list[Store]:
 def with_budget(client: Redis, settings: Settings, budget: int) -> Store:
     """What takes a thousand jobs to happen happens with three."""
     store = Store(client, settings)
+    store._keeps_functions = False
     for name in script_names():
         text = source(name).replace("local BUDGET = 1000\n", f"local BUDGET = {budget}\n")
         store._scripts[name] = client.register_script(text)

@@ -93,6 +93,7 @@ def test_forgotten_scripts_are_loaded_again_by_whoever_needs_them(cluster: OwnCl
     for reached in (10, 30, 50):
         eventually(lambda reached=reached: run.status().done >= reached)  # type: ignore[misc]
         dags.marie.store.client.script_flush()
+        dags.marie.store.client.function_flush()
     assert run.result(timeout=30) == layered_result(4, 15)
 
 
