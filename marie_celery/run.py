@@ -87,10 +87,11 @@ class Run:
         if state is not RunState.COMPLETED:
             raise RunFailed(self.id, state, reader.failed_jobs(self.id))
         output = json.loads(self.status().output)
-        results = reader.results(self.id, sorted(_referenced(output)))
+        numbers = sorted(_referenced(output))
+        results, jobs = reader.results(self.id, numbers), reader.jobs_by_number(self.id, numbers)
         tasks = self.marie.tasks()
         loads = Payloads.of(self.marie.store).loads
-        return assemble(output, results, lambda number: reader.job(job_id(self.id, number)), tasks, loads)
+        return assemble(output, results, jobs.__getitem__, tasks, loads)
 
     def draw(self) -> Picture:
         """A picture of its jobs and their states, now."""

@@ -8,6 +8,7 @@ from marie_celery.config import Settings
 from marie_celery.errors import ConfigError
 from marie_celery.flow import Kind, Message, Node, Port
 from marie_celery.planning import ExecutionPlanner, planner
+from marie_celery.planning.registry import needs_import
 from marie_celery.planning.share import share_in_thousandths
 from marie_celery.scheduler.choice import choose
 from marie_celery.scheduler.policy import check_allowed
@@ -22,6 +23,7 @@ from marie_celery.transport.transports import Transport
 log = logging.getLogger(__name__)
 
 LOOK_AHEAD = 16
+"""So many beyond the room are shown to a planner of the user's own; ranks need no more than there is room for."""
 MOST_PER_EXECUTOR = 256
 HELD_UP = 5
 """So often in a row ranks may be put right before what is there is sent all the same."""
@@ -39,6 +41,7 @@ class Surveyor(Service):
         super().__init__("surveyor")
         self._store = store
         self._held_up = 0
+        self._look_ahead = LOOK_AHEAD
         self.is_paused = False
 
     def on_message(self, port: str, message: Message) -> None:
@@ -47,7 +50,8 @@ class Surveyor(Service):
         self.report(self.turn)
 
     def turn(self) -> Turn:
-        outlook = self._store.peek(LOOK_AHEAD, MOST_PER_EXECUTOR)
+        outlook = self._store.peek(self._look_ahead, MOST_PER_EXECUTOR)
+        self._look_ahead = 0 if outlook.parks and not needs_import(outlook.planner) else LOOK_AHEAD
         free = any(room.free > 0 for room in outlook.rooms)
         dues = {duty: ms / 1000 for duty, ms in outlook.due_ms.items() if ms >= 0}
         if outlook.due_ms.get("reranker", -1) == 0 and self._held_up < HELD_UP:

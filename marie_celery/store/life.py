@@ -76,8 +76,8 @@ class Life(Caller):
             return Ended(False)
         if len(answer) < 2 or not answer[1]:
             return Ended(True)
-        next_job, next_token, task, *known = answer[1]
-        return Ended(True, Taken(next_job, int(next_token), task, _started(known)))
+        next_job, next_token, *known = answer[1]
+        return Ended(True, Taken(next_job, int(next_token), _started(known)))
 
     def wait(self, job: str, token: int, worker: str, reason: str, seconds: float | None = None) -> bool:
         """The attempt says that it is too early; it is asked again, after so many seconds or as its options say."""
@@ -112,10 +112,9 @@ class Life(Caller):
 
 
 def _started(known: Sequence[Any]) -> Started:
-    inputs, policy, fields, results, (_, dag), booked = known
+    inputs, fields, results, (_, dag), booked = known
     return Started(
         inputs=inputs,
-        policy=json.loads(policy),
         job=as_mapping(fields),
         results={int(number): result for number, result in pairs(results)},
         dag=dag,

@@ -69,6 +69,19 @@ class Reader:
                 if fields:
                     yield _job_view(job, fields, error)
 
+    def jobs_by_number(self, run_id: str, numbers: Sequence[int]) -> dict[int, JobView]:
+        """Some jobs of a run, without their errors."""
+        found: dict[int, JobView] = {}
+        for first in range(0, len(numbers), PAGE):
+            page = numbers[first : first + PAGE]
+            with self.client.pipeline(transaction=False) as pipe:
+                for number in page:
+                    pipe.hgetall(self.keys.job(job_id(run_id, number)))
+                answers = pipe.execute()
+            for number, fields in zip(page, answers, strict=True):
+                found[number] = _job_view(job_id(run_id, number), fields, None)
+        return found
+
     def results(self, run_id: str, numbers: Sequence[int]) -> dict[int, str | None]:
         found: dict[int, str | None] = {}
         for first in range(0, len(numbers), PAGE):

@@ -108,7 +108,6 @@ class Started:
     """What a worker gets when it begins an attempt."""
 
     inputs: str
-    policy: Mapping[str, object]
     job: Mapping[str, str]
     results: Mapping[int, str | None]
     dag: str
@@ -122,8 +121,11 @@ class Taken:
 
     job_id: str
     token: int
-    task: str
     started: Started
+
+    @property
+    def task(self) -> str:
+        return self.started.job["task"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from marie_celery.model.retry import FailureKind, RetryPolicy
+from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import attempt_id, job_id
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import (
@@ -38,7 +38,6 @@ def test_the_worker_gets_inputs_policy_and_fields(store: Store) -> None:
         started = store.start(name, token, WORKER, "message")
     assert started is not None
     assert (started.inputs, started.dag, started.results) == ("[1]\n{}", "d", {})
-    assert RetryPolicy.model_validate(started.policy) == RetryPolicy()
     assert started.job == store.client.hgetall(store.keys.job(name))
     assert changed == {
         f"job:{name}": {"state": "active", "at": str(NOW + 10), "worker": WORKER},

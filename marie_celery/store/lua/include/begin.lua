@@ -1,7 +1,6 @@
 -- @include supply
 -- @include ranges
--- A worker begins an attempt that is booked for it. Returns what it needs to know: inputs, policy, { field, value … } of
--- the job, { number, result … } of what the inputs refer to, { field, value … } of the run, what is booked for it as
+-- A worker begins an attempt that is booked for it. Returns what it needs to know: inputs, { field, value … } of the job, { number, result … } of what the inputs refer to, { field, value … } of the run, what is booked for it as
 -- JSON: { resource, items } …, or ''.
 local function results_of(run, refs)
   local results, batch = {}, {}
@@ -24,14 +23,12 @@ end
 
 local function begin(id, token, worker, message, lease)
   local key, run, attempt = job_key(id), run_key(run_of(id)), attempt_id(id, token)
-  move(id, 'dispatched', 'active', nil, worker)
-  redis.call('HSET', key, 'worker', worker)
-  local job = redis.call('HMGET', key, 'executor', 'refs', 'spec')
+  move(id, 'dispatched', 'active', nil, worker, 'worker', worker)
+  local job = redis.call('HMGET', key, 'executor', 'refs')
   redis.call('ZADD', slots_key(job[1]), int(NOW + lease), attempt)
   redis.call('HSET', worker_key(worker) .. ':jobs', attempt, message)
   return {
     redis.call('HGET', run .. ':inputs', number_of(id)),
-    redis.call('HGET', run .. ':specs', job[3]),
     redis.call('HGETALL', key),
     job[2] and results_of(run, job[2]) or {},
     { 'dag', redis.call('HGET', run, 'dag') },

@@ -49,7 +49,7 @@ local REFUSED = { short = SHORT, exhausted = EXHAUSTED }
 -- Takes what the job needs, or sends it to the lines of what it is short of. Planners that do not park look at it again
 -- in their next poll.
 local function book_resources(id, attempt, executor, job)
-  local score = standing_of(job, (rank(job)))
+  local score = line_rank(job, (rank(job)))
   local refused = obstacles(id, executor, job, score)
   if #refused == 0 then
     if #job.needs > 0 then take_all(id, attempt, job.needs, score) end
@@ -77,15 +77,14 @@ local function book(id, lease)
     if code ~= OK then return code, 0 end
   end
 
-  redis.call('HSET', job_key(id), 'token', int(token))
-  redis.call('HDEL', job_key(id), 'worker', 'stood')
+  if job[4] or token > 1 then redis.call('HDEL', job_key(id), 'worker', 'stood') end
   charge(job[2], job[6], attempt_id(id, int(token)), tonumber(job[7]) or learned_runtime(job[3]))
   leave_ready(id, job[2], job[6])
   account(job[2], job[6], is_new)
   redis.call('ZADD', slots_key(job[2]), lease, attempt_id(id, token))
   room[job[2]] = room[job[2]] - 1
   overall = overall - 1
-  move(id, 'ready', 'dispatched')
+  move(id, 'ready', 'dispatched', nil, nil, 'token', int(token))
   if is_new then activate(run) end
   return OK, token
 end

@@ -142,7 +142,7 @@ end
 
 -- In the lines a job keeps the rank with which it came, until it is ranked again for a reason: what is learned of
 -- runtimes meanwhile would let those who wait pass each other in turn, and nobody go.
-local function standing_of(job, score)
+local function line_rank(job, score)
   return math.min(score, job.stood or score)
 end
 
@@ -156,7 +156,7 @@ local function put_in_place(id)
     return job, executor
   end
   local score, change = rank(job)
-  local standing = standing_of(job, score)
+  local standing = line_rank(job, score)
   local refused = worth_a_line(obstacles(id, executor, job, standing))
   if #refused > 0 then
     park(id, executor, standing, refused)

@@ -37,7 +37,7 @@ local function needs_a_message(id)
   return job[1] or job[2] or job[3]
 end
 
--- Returns { job, token, task, what it needs to know … }, or nil.
+-- Returns { job, token, what it needs to know … }, or nil.
 local function take_next(executor, worker, message, lease)
   if planner().relays ~= 1 or not offers_slots(executor, worker) or room_left(executor) <= 0 then return nil end
   if rank_overdue(RERANKS) == RERANKS then return nil end
@@ -47,7 +47,7 @@ local function take_next(executor, worker, message, lease)
     local code, token = book(id, int(NOW + lease))
     if code == OK then
       local known = begin(id, int(token), worker, message, lease)
-      return { id, int(token), redis.call('HGET', job_key(id), 'task'), unpack(known) }
+      return { id, int(token), unpack(known) }
     end
     if code ~= SHORT and code ~= EXHAUSTED then return nil end
   end

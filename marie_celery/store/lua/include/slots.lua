@@ -6,8 +6,9 @@ local function capacity_of(executor)
 end
 
 local function room_of(executor)
-  if redis.call('HEXISTS', executor_key(executor), 'paused') == 1 then return 0 end
-  return capacity_of(executor) - redis.call('ZCARD', slots_key(executor))
+  local found = redis.call('HMGET', executor_key(executor), 'target', 'capacity', 'paused')
+  if found[3] then return 0 end
+  return tonumber(found[1] or found[2] or 0) - redis.call('ZCARD', slots_key(executor))
 end
 
 local function report_slots(executor, worker, slots)
