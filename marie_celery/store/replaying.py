@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from marie_celery.model.control import Control
 from marie_celery.model.ranges import unpack
@@ -106,7 +107,7 @@ def instructions(nodes: Mapping[int, Node], chosen: Collection[int]) -> list[str
                 skipped[child] += 1
     orders = [f"{number} 0 0 0 replaced" for number in sorted(replaced)]
     at_once: list[str] = []
-    for number in sorted(chosen):
+    for number in _children_first(nodes, chosen):
         node = nodes[number]
         words = [
             *(["gated"] if node.gate in chosen else []),
@@ -117,6 +118,12 @@ def instructions(nodes: Mapping[int, Node], chosen: Collection[int]) -> list[str
         can_start = not (waiting[number] or node.gate in chosen or node.is_last)
         (at_once if can_start else orders).append(order)
     return orders + at_once
+
+
+def _children_first(nodes: Mapping[int, Node], chosen: Collection[int]) -> Iterable[int]:
+    """A job that is reset may be cancelled at once: what stands behind it must have been reset by then."""
+    behind = {number: [child for child in nodes[number].children if child in chosen] for number in sorted(chosen)}
+    return TopologicalSorter(behind).static_order()
 
 
 def _made_anew(nodes: Mapping[int, Node], chosen: set[int]) -> set[int]:

@@ -36,7 +36,7 @@ class Dags:
 
         # Neither failures nor crashes are forgiven, so a job that ends well has used up nothing.
         @marie.task(executor="main", name="run_until", retry_limit=0, crash_limit=2, timeout_retry_limit=0)
-        def run_until(marker: str) -> str:
+        def run_until(marker: str) -> Any:
             """Tells by a file that it runs and in which process, and runs until the file is gone."""
             path = Path(marker)
             path.write_text(str(os.getpid()))

@@ -21,6 +21,7 @@ from marie_celery import RunState
 from marie_celery.cluster import Cluster
 from marie_celery.errors import DagError
 from marie_celery.resources import Delta
+from marie_celery.store.connection import connect
 from marie_celery.store.keys import job_id
 from marie_celery.store.store import Store
 
@@ -199,7 +200,7 @@ def test_no_limit_is_ever_exceeded_while_workers_die_and_sizes_change(shared: tu
     store: Store = app.marie.store
     dice = random.Random(20261118)
     mark = last_event(store)
-    sampler = Sampler(app.Marie(app.app).store)
+    sampler = Sampler(Store(connect(app.marie.url), store.settings))
     sampler.start()
     runs = []
     for _ in range(JOBS // 500):

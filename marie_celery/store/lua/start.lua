@@ -18,4 +18,5 @@ if job[1] ~= 'dispatched' or job[2] ~= token or is_cancelled then
   count('fencedWrites')
   return { STALE }
 end
-return { OK, begin(id, token, worker, ARGV[6], tonumber(ARGV[7])) }
+redis.call('ZADD', slots_key(job[3]), int(NOW + tonumber(ARGV[7])), attempt_id(id, token))
+return { OK, begin(id, token, worker, ARGV[6]) }

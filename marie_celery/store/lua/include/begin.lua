@@ -1,7 +1,8 @@
 -- @include supply
 -- @include ranges
--- A worker begins an attempt that is booked for it. Returns what it needs to know: inputs, { field, value … } of the job, { number, result … } of what the inputs refer to, { field, value … } of the run, what is booked for it as
--- JSON: { resource, items } …, or ''.
+-- A worker begins an attempt that is booked for it. Returns what it needs to know: inputs, { field, value … } of the job,
+-- { number, result … } of what the inputs refer to, { field, value … } of the run, what is booked for it as JSON:
+-- { resource, items } …, or ''.
 local function results_of(run, refs)
   local results, batch = {}, {}
   local function fetch()
@@ -21,17 +22,17 @@ local function results_of(run, refs)
   return results
 end
 
-local function begin(id, token, worker, message, lease)
-  local key, run, attempt = job_key(id), run_key(run_of(id)), attempt_id(id, token)
+local function begin(id, token, worker, message)
+  local run, attempt = run_key(run_of(id)), attempt_id(id, token)
   move(id, 'dispatched', 'active', nil, worker, 'worker', worker)
-  local job = redis.call('HMGET', key, 'executor', 'refs')
-  redis.call('ZADD', slots_key(job[1]), int(NOW + lease), attempt)
   redis.call('HSET', worker_key(worker) .. ':jobs', attempt, message)
+  local fields, job = redis.call('HGETALL', job_key(id)), {}
+  for i = 1, #fields, 2 do job[fields[i]] = fields[i + 1] end
   return {
     redis.call('HGET', run .. ':inputs', number_of(id)),
-    redis.call('HGETALL', key),
-    job[2] and results_of(run, job[2]) or {},
+    fields,
+    job.refs and results_of(run, job.refs) or {},
     { 'dag', redis.call('HGET', run, 'dag') },
-    redis.call('HGET', P .. 'bookings', attempt) or '',
+    job.needs and redis.call('HGET', P .. 'bookings', attempt) or '',
   }
 end

@@ -46,7 +46,7 @@ local function take_next(executor, worker, message, lease)
     if not id or needs_a_message(id) then return nil end
     local code, token = book(id, int(NOW + lease))
     if code == OK then
-      local known = begin(id, int(token), worker, message, lease)
+      local known = begin(id, int(token), worker, message)
       return { id, int(token), unpack(known) }
     end
     if code ~= SHORT and code ~= EXHAUSTED then return nil end
