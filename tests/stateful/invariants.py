@@ -112,7 +112,6 @@ def check_the_wake_up(before: Picture, now: Picture) -> None:
         # What was set aside may come back alone; the piece of work that brings all back is still there.
         aside = [f"stale:{line}" for line in lines if now.pieces]
         waited = {job for line in [*lines, *aside] for job in before.sets[line]}
-        room = now.capacity(executor) - len(now.holders(executor))
-        room_before = before.capacity(executor) - len(before.holders(executor))
-        new_work |= bool(waiting - waited) or bool(waiting and room > 0 and room > room_before)
+        room = now.room(executor)
+        new_work |= room > 0 and bool(waiting - waited or (waiting and room > before.room(executor)))
     assert now.woken or not new_work, "nobody woke the scheduler"

@@ -85,6 +85,12 @@ class Picture:
         return int(target or reported or 0)
 
 
+    def room(self, executor: str) -> int:
+        """Slots for which a scheduler could send something."""
+        paused = self.executors[executor][2]
+        return 0 if paused else self.capacity(executor) - len(self.holders(executor))
+
+
 class Camera:
     def __init__(self, client: Redis, prefix: str) -> None:
         self._look = client.register_script(_LOOK)
