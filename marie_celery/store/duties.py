@@ -38,11 +38,11 @@ class Duties(Caller):
                     int(credit),
                     [_candidate(executor, row) for row in rows],
                     tenant,
-                    int(virtual_ms),
+                    int(virtual_us) / 1000,
                     int(weight),
                     maybe_int(held_since or None),
                 )
-                for executor, free, waiting, credit, rows, tenant, virtual_ms, weight, held_since in rooms
+                for executor, free, waiting, credit, rows, tenant, virtual_us, weight, held_since in rooms
             ],
             parks == 1,
         )

@@ -295,7 +295,7 @@ class Keys:
         return f"{self.prefix}shares:{executor}"
 
     def charges(self, executor: str) -> str:
-        """hash: attempt → what its tenant was charged: tenant, virtual milliseconds, since when"""
+        """hash: attempt → what its tenant was charged: tenant, virtual microseconds, since when"""
         return f"{self.prefix}charges:{executor}"
 
     @property

@@ -64,7 +64,7 @@ class Room:
     """Thousandths of a choice that new runs have saved up here."""
     candidates: Sequence[Candidate]
     tenant: str = ""
-    virtual_ms: int = 0
+    virtual_ms: float = 0.0
     """How much of the executor its tenant has had, divided by its weight."""
     weight: int = 1000
     """In thousandths."""

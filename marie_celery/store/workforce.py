@@ -128,5 +128,5 @@ class Workforce(Caller):
         )
 
 
-def _tenant(tenant: str, weight: int, virtual_ms: str, waiting: int, at_work: int) -> TenantState:
-    return TenantState("" if tenant == NO_TENANT else tenant, int(weight), int(virtual_ms), int(waiting), int(at_work))
+def _tenant(tenant: str, weight: int, virtual_us: str, waiting: int, at_work: int) -> TenantState:
+    return TenantState("" if tenant == NO_TENANT else tenant, int(weight), int(virtual_us) // 1000, int(waiting), int(at_work))

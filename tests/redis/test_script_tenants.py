@@ -89,7 +89,7 @@ def test_what_a_job_really_took_is_what_counts(real_store: Store) -> None:
     store.start(long, 1, WORKER, attempt_id(long, 1))
     store.now_ms = NOW + 9_000
     store.finish(long, 1, WORKER, "1")
-    assert store.client.hget(store.keys.shares(EXECUTOR), "acme") == "9000"
+    assert store.client.hget(store.keys.shares(EXECUTOR), "acme") == "9000000"
 
 
 def test_a_choice_is_charged_in_the_step_that_books_it(store: Store) -> None:
@@ -99,11 +99,11 @@ def test_a_choice_is_charged_in_the_step_that_books_it(store: Store) -> None:
     lane = f"{EXECUTOR}@acme"
     with changes(store) as changed:
         store.dispatch([], [(first, 0)])
-    assert changed[f"shares:{EXECUTOR}"] == {"+acme": "500"}
-    assert changed[f"charges:{EXECUTOR}"] == {attempt_id(first, 1): f"acme 500 {NOW}"}
+    assert changed[f"shares:{EXECUTOR}"] == {"+acme": "500000"}
+    assert changed[f"charges:{EXECUTOR}"] == {attempt_id(first, 1): f"acme 500000 {NOW}"}
     assert changed[f"new:{lane}"] == {first: None, second: None}
     assert changed[f"ready:{lane}"].keys() == {second}
-    assert changed[f"tenants:{EXECUTOR}"] == {"acme": 500}
+    assert changed[f"tenants:{EXECUTOR}"] == {"acme": 500_000}
     with changes(store) as changed:
         store.dispatch([], [(second, 0)])
     assert changed[f"tenants:{EXECUTOR}"] == {"acme": None}, "nothing of it is on offer any more"

@@ -5,7 +5,7 @@
 --   tenants:<executor>   tenants with jobs on offer, by virtual time; '-' are those who name none
 --   shares:<executor>    tenant → virtual time of what has ended; '+tenant' → of what is at work, by estimates;
 --                        '*' → who was chosen last
---   charges:<executor>   attempt → what was added for it: tenant, virtual milliseconds, since when
+--   charges:<executor>   attempt → what was added for it: tenant, virtual microseconds, since when
 local NOBODY = '-'
 local GUESSED_MS = 1000
 
@@ -72,8 +72,9 @@ local function off_offer(executor, tenant)
   end
 end
 
+-- In microseconds: a short job of a tenant with a large weight must not cost a third less by rounding.
 local function weighed(tenant, ms)
-  return int(math.max(0, ms) * 1000 / weight_of(tenant))
+  return int(math.max(0, ms) * 1000000 / weight_of(tenant))
 end
 
 local function move_on(executor, tenant)
