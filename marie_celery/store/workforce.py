@@ -129,4 +129,5 @@ class Workforce(Caller):
 
 
 def _tenant(tenant: str, weight: int, virtual_us: str, waiting: int, at_work: int) -> TenantState:
-    return TenantState("" if tenant == NO_TENANT else tenant, int(weight), int(virtual_us) // 1000, int(waiting), int(at_work))
+    name = "" if tenant == NO_TENANT else tenant
+    return TenantState(name, int(weight), int(virtual_us) // 1000, int(waiting), int(at_work))
