@@ -73,7 +73,7 @@ def run_until(marker: str, after: object = None) -> str:
     return "ended"
 
 
-@dag
+@dag(name="relay.chain")
 def chain(length: int) -> list[int]:
     steps: list[Any] = [step()]
     for _ in range(length - 1):
@@ -81,24 +81,24 @@ def chain(length: int) -> list[int]:
     return steps
 
 
-@dag
+@dag(name="relay.failing")
 def failing() -> object:
     return fail(step(step()))
 
 
-@dag
+@dag(name="relay.lonely")
 def lonely() -> list[int]:
     first = step()
     return [first, alone(first)]
 
 
-@dag
+@dag(name="relay.dying")
 def dying(marker: str) -> list[object]:
     first = step()
     last = die_once(marker, step(first))
     return [first, last, step(last)]
 
 
-@dag
+@dag(name="relay.stoppable")
 def stoppable(marker: str) -> object:
     return step(run_until(marker, step()))

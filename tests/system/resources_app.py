@@ -54,18 +54,18 @@ def only_one(seconds: float) -> float:
     return seconds
 
 
-@dag
+@dag(name="resources.crowd")
 def crowd(jobs: list[tuple[str, float, dict[str, object]]]) -> None:
     """Independent jobs: executor, seconds, resources."""
     for executor, seconds, resources in jobs:
         work.options(executor=executor, resources=resources)(seconds)
 
 
-@dag
+@dag(name="resources.one_of_each")
 def one_of_each(customer: str) -> list[object]:
     return [look_around(), environment().after(look_around()), serve(customer, 0.0)]
 
 
-@dag(highlander=True)
+@dag(name="resources.nightly", highlander=True)
 def nightly(seconds: float) -> float:
     return only_one(seconds)
