@@ -59,6 +59,10 @@ class Duties(Caller):
         answers = self.call("dispatch", *arguments)
         return [Claim(job, code, token) for (job, _), (code, token) in zip(jobs, answers, strict=True)]
 
+    def forget_messages(self) -> None:
+        """The messages that scripts send by themselves are to be rendered anew."""
+        self.client.delete(self.keys.messages)
+
     def promote(self, most: int = AT_ONCE) -> tuple[int, float | None]:
         """Make delayed jobs ready. Returns how many, and the seconds until the next is due."""
         promoted, next_ms = self.call("promote", most)

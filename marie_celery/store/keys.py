@@ -214,6 +214,11 @@ class Keys:
         return f"{self.prefix}planner"
 
     @property
+    def messages(self) -> str:
+        """hash: executor, task, time limits → the queue and the Celery message of such a job, but for its ids"""
+        return f"{self.prefix}messages"
+
+    @property
     def estimates(self) -> str:
         """hash: task → how long it takes: count, centre (ln ms), spread"""
         return f"{self.prefix}estimates"

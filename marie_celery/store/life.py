@@ -25,6 +25,7 @@ class Life(Caller):
             chunk = run.jobs[first : first + CHUNK]
             last = first + CHUNK >= len(run.jobs)
             arguments: list[object] = [run_id, int(last), staging_ms, run.key, run.duplicates, run.highlander]
+            arguments += [in_ms(self.settings.lease_ttl_seconds), self.settings.max_concurrency]
             if run_id:
                 arguments += [0, 0, 0]
             else:
@@ -70,8 +71,11 @@ class Life(Caller):
     ) -> Ended:
         """The attempt completed with this result, or was skipped for this reason. With the id of a Celery message the
         worker is ready to go on under it, and may be given the next job in the same step."""
-        lease_ms = in_ms(self.settings.run_ttl_seconds)
-        answer = self.call("finish", job, token, worker, how, text, message, lease_ms, self.settings.max_concurrency)
+        settings = self.settings
+        leases_ms = in_ms(settings.run_ttl_seconds), in_ms(settings.lease_ttl_seconds)
+        answer = self.call(
+            "finish", job, token, worker, how, text, message, leases_ms[0], settings.max_concurrency, leases_ms[1]
+        )
         if answer[0] != Code.OK:
             return Ended(False)
         if len(answer) < 2 or not answer[1]:
@@ -112,7 +116,7 @@ class Life(Caller):
 
 
 def _started(known: Sequence[Any]) -> Started:
-    inputs, fields, results, (_, dag), booked = known
+    inputs, fields, results, dag, booked = known
     return Started(
         inputs=inputs,
         job=as_mapping(fields),

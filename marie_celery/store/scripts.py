@@ -43,7 +43,32 @@ def script_names() -> list[str]:
 
 @cache
 def source(name: str) -> str:
-    """The whole text of a script, ready for Redis."""
+    """The whole text of a script, ready for EVAL."""
+    made, body = _parts(name)
+    return f"{made}local function run()\n{body}end\nlocal answer = run()\nsave()\nreturn answer\n"
+
+
+@cache
+def library(name: str) -> Library:
+    """The script as a library of one function. Its name tells its text, so that versions can live side by side."""
+    made, body = _parts(name)
+    fresh = "".join(f"  {variable} = {value or 'nil'}\n" for variable, value in _FRESH.findall(made))
+    function = f"marie_{name}_{hashlib.sha256((made + body).encode()).hexdigest()[:12]}"
+    # A server that keeps functions has this one under its old name, and shows it only to a function that runs.
+    kept = _FRESH.sub(r"local \1\n", made).replace(_UNPACK, "")
+    return Library(
+        function,
+        f"#!lua name={function}\nlocal KEYS, ARGV\n{kept}\n"
+        f"local function make_fresh()\n{fresh}end\n"
+        f"local function run()\n{body}\nend\n"
+        f"redis.register_function('{function}', function(keys, args)\n"
+        "  KEYS, ARGV = keys, args\n  make_fresh()\n  local answer = run()\n  save()\n  return answer\nend)\n",
+    )
+
+
+@cache
+def _parts(name: str) -> tuple[str, str]:
+    """What a script includes, and after that what it does by itself."""
     included: set[str] = set()
 
     def include(match: re.Match[str]) -> str:
@@ -56,35 +81,10 @@ def source(name: str) -> str:
     def expand(text: str) -> str:
         return _GENERATE.sub(lambda match: _GENERATORS[match[1]](), _INCLUDE.sub(include, text))
 
-    return expand((FOLDER / f"{name}.lua").read_text())
-
-
-@cache
-def library(name: str) -> Library:
-    """The script as a library of one function. Its name tells its text, so that versions can live side by side."""
-    text = source(name)
-    body = _body(name)
-    assert text.endswith(body)
-    made = text[: -len(body)]
-    fresh = "".join(f"  {variable} = {value or 'nil'}\n" for variable, value in _FRESH.findall(made))
-    # A server that keeps functions has this one under its old name, and shows it only to a function that runs.
-    made = _FRESH.sub(r"local \1\n", made).replace(_UNPACK, "")
-    function = f"marie_{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    return Library(
-        function,
-        f"#!lua name={function}\nlocal KEYS, ARGV\n{made}\n"
-        f"local function make_fresh()\n{fresh}end\n"
-        f"local function run()\n{body}\nend\n"
-        f"redis.register_function('{function}', function(keys, args)\n"
-        "  KEYS, ARGV = keys, args\n  make_fresh()\n  return run()\nend)\n",
-    )
-
-
-def _body(name: str) -> str:
-    """What a script does by itself, after all that it includes."""
     text = (FOLDER / f"{name}.lua").read_text()
     marks = [*_INCLUDE.finditer(text), *_GENERATE.finditer(text)]
-    return text[max(mark.end() for mark in marks) :]
+    head = max(mark.end() for mark in marks)
+    return expand(text[:head]), text[head:]
 
 
 def _transitions() -> str:

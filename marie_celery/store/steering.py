@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -41,7 +42,9 @@ class Steering(Caller):
 
     def replan(self, policy: Mapping[str, str], by: str = "") -> int:
         """Put a planner in force; nothing happens if it is already. Returns how many ready jobs get a new place."""
-        return int(self.call("replan", by, *counted(policy))[0])
+        rules = sorted((name, value) for name, value in policy.items() if name != "by")
+        stamp = hashlib.sha256(repr(rules).encode()).hexdigest()[:16]
+        return int(self.call("replan", by, *counted({**policy, "stamp": stamp}))[0])
 
     def hold(self, kind: Held, id: str, *, by: str = "") -> bool:
         """Hold back a job, a run, a task or an executor until `let_go`; False if it has ended."""
@@ -68,6 +71,7 @@ class Steering(Caller):
     def policy(self) -> dict[str, str]:
         """The planner in force; empty before the first scheduler has started."""
         found: dict[str, str] = self.client.hgetall(self.keys.planner)
+        found.pop("stamp", None)
         return found
 
     def _order(self, script: str, kind: str, id: str, *arguments: object) -> int:

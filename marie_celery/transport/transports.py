@@ -95,7 +95,9 @@ class PublishTransport:
 
 
 def choose_transport(app: Celery, store: Store) -> Transport:
-    """Atomic if the broker is the Redis that holds the state, else publish."""
+    """Atomic if the broker is the Redis that holds the state, else publish. What was rendered before, maybe for another
+    broker or with other settings, is not sent any more."""
+    store.forget_messages()
     with app.connection_for_write() as connection:
         if connection.transport.driver_type != "redis":
             return PublishTransport(store, app)

@@ -177,7 +177,7 @@ def dump(store: Store) -> Dump:
 
 def _event(fields: Mapping[str, str]) -> tuple[str, str, str, str, str]:
     subject = next(iter(fields))
-    return subject, fields[subject], fields["from"], fields["to"], fields["why"]
+    return subject, fields[subject], fields["from"], fields["to"], fields.get("why", "")
 
 
 @contextmanager

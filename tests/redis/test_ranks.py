@@ -140,7 +140,7 @@ return redis.call('HGET', P .. 'estimates', 't')"""
 def observe_in_lua(client: Any, runtimes: list[int]) -> RuntimeEstimate:
     text = source("finish")
     client.delete("p:estimates")
-    begin = text[: text.index("\nlocal id, token, worker = ")]
+    begin = text[: text.index("\nlocal function run()")]
     return RuntimeEstimate.from_text(client.eval(begin + _OBSERVE_ALL, 1, "p:", "0", "10", *runtimes))
 
 

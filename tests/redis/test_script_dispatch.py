@@ -56,6 +56,7 @@ def test_the_first_job_takes_a_slot_and_activates_its_run(store: Store) -> None:
             "dispatched": "1",
         },
         "events": [("job", name, "ready", "dispatched", ""), ("run", run, "created", "active", "")],
+        "messages": {f"{EXECUTOR} t - -": f"{MESSAGE.queue_key}\n{MESSAGE.template}"},
     }
 
 

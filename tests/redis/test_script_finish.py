@@ -56,7 +56,6 @@ def test_the_last_job_completes_the_run(store: Store) -> None:
         f"slots:{EXECUTOR}": {attempt: None},
         f"worker:{WORKER}:jobs": {attempt: None},
         "events": [("job", name, "active", "completed", ""), ("run", run, "active", "completed", "")],
-        "wake": ["1"],
     }
 
 
@@ -120,7 +119,6 @@ def test_a_skip_has_a_reason_and_no_result(store: Store) -> None:
             ("job", b, "created", "skipped", "all_parents_skipped"),
             ("run", run, "active", "completed", ""),
         ],
-        "wake": ["1"],
     }
 
 

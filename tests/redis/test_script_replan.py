@@ -55,8 +55,8 @@ def test_the_first_planner_is_put_in_force_and_ranks_what_waits_again(store: Sto
     policy = policy_fields(planner("sjfs"), name="sjfs", max_active_dags=7)
     with changes(store) as changed:
         assert store.replan(policy, by="ann") == 1
+    assert changed.pop("planner").items() >= policy.items()
     assert changed == {
-        "planner": policy,
         f"new:{EXECUTOR}": {name: None},
         f"stale:new:{EXECUTOR}": {name: rank(new=True)},
         "advance": [f"stale new:{EXECUTOR} - 0"],
@@ -96,6 +96,7 @@ def test_a_field_that_is_gone_is_a_change(store: Store) -> None:
     with changes(store) as changed:
         store.replan(policy)
     assert changed["planner"] == {"by": None}
+    assert "by" not in store.policy()
 
 
 def test_jobs_of_runs_that_have_begun_come_back_to_theirs(store: Store) -> None:

@@ -38,7 +38,7 @@ def test_the_worker_gets_inputs_policy_and_fields(store: Store) -> None:
         started = store.start(name, token, WORKER, "message")
     assert started is not None
     assert (started.inputs, started.dag, started.results) == ("[1]\n{}", "d", {})
-    assert started.job == store.client.hgetall(store.keys.job(name))
+    assert started.job == {"name": "a", "executor": EXECUTOR, "task": "t"}
     assert changed == {
         f"job:{name}": {"state": "active", "at": str(NOW + 10), "worker": WORKER},
         f"run:{name[:13]}": {"dispatched": "0", "active": "1"},

@@ -40,7 +40,7 @@ def test_a_run_in_chunks_is_invisible_until_the_last_one(
 
 def stage(store: Store, key: str = "") -> str:
     """The first call of a submission in chunks whose client then vanishes: three jobs."""
-    arguments: list[object] = ["", 0, 30_000, key, "reject_duplicate", "", 3]
+    arguments: list[object] = ["", 0, 30_000, key, "reject_duplicate", "", 5_000, 0, 3]
     arguments += ["dag", "d", "priority", 50, "roots", "0-9", 1, "0", "{}", 1, EXECUTOR, 0, 3]
     for name in "abc":
         arguments += ["[]\n{}", 2, "name", name, "executor", EXECUTOR]
@@ -57,6 +57,8 @@ def last_chunk(run: str, key: str = "") -> list[object]:
         key,
         "reject_duplicate",
         "",
+        5_000,
+        0,
         0,
         0,
         0,
@@ -99,7 +101,7 @@ def test_an_abandoned_submission_is_deleted_without_a_trace(store: Store) -> Non
 
 
 def test_an_abandoned_submission_is_not_watched_either(store: Store) -> None:
-    arguments = ["", 0, 30_000, "", "reject_duplicate", "", 2, "roots", "0", "soft_in", 900_000, 0, 0, 0, 1]
+    arguments = ["", 0, 30_000, "", "reject_duplicate", "", 5_000, 0, 2, "roots", "0", "soft_in", 900_000, 0, 0, 0, 1]
     _, run = store.call("submit", *arguments, "[]\n{}", 3, "sla", 1, "soft_in", 5, "executor", EXECUTOR)
     assert store.client.zcard(store.keys.sla) == 2
     store.now_ms = NOW + 30_000

@@ -5,8 +5,7 @@
 --   then     n, n × (job, number of its template)      0 = the caller publishes the message itself
 -- Returns { n × { code, token } } with code OK | NOT_READY | FULL | DAG_LIMIT | SHORT | EXHAUSTED.
 -- Events: job ready → dispatched; run created → active with its first job.
--- @include book
--- @include message
+-- @include sending
 
 local at = 5
 local function take()
@@ -16,20 +15,22 @@ end
 
 local lease = int(NOW + tonumber(ARGV[3]))
 limit_all(tonumber(ARGV[4]))
-local templates = {}
+local rendered = {}
 for number = 1, tonumber(take()) do
-  templates[number] = { take(), take() }
+  rendered[number] = { take(), take() }
 end
 
 local answers = {}
 for number = 1, tonumber(take()) do
   local id = take()
-  local template = templates[tonumber(take())]
-  local code, token = book(id, lease)
+  local template = rendered[tonumber(take())]
+  local job = facts_of(id)
+  local code, token = book(job, lease, dispatched)
   if code == OK and template then
     redis.call('LPUSH', template[1], message(template[2], id, token))
+    keep_template(job, template)
   end
-  answers[number] = { code, token }
+  answers[number] = { code, tonumber(token) }
 end
 settle()
 return answers

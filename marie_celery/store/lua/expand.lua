@@ -39,7 +39,7 @@ for i = 0, made - 1 do
   redis.call('HSET', job_key(item), 'name', map.name .. label, unpack(common))
   if size ~= '' then redis.call('HSET', job_key(item), 'batch', size) end
   if own_sla then redis.call('ZADD', P .. 'sla', int(own_sla), item) end
-  release(item)
+  release(item, facts_of(item))
 end
 go_on_or_close(id, total, before + made, ARGV[5])
 return { OK, before + made }

@@ -43,8 +43,8 @@ if number > first then
 end
 note_items(id, map, total, before + #ends, table.concat(ends, ' '))
 for _, job in ipairs(jobs) do
-  local found = redis.call('HMGET', job_key(job), 'state', 'deps', 'shut', 'control')
-  if found[1] == 'created' and not found[2] and not found[3] then release(job, found[4]) end
+  local found = facts_of(job)
+  if found.state == 'created' and not found.deps and not found.shut then release(job, found) end
 end
 go_on_or_close(id, total, before + #ends, ARGV[5])
 return { OK, before + #ends }

@@ -5,22 +5,28 @@
 --   ARGV[7]  result as JSON, or the reason of the skip
 --   ARGV[8]  id of the Celery message under which it would go on, '' = it does not
 --   ARGV[9]  milliseconds of the run lease   ARGV[10] limit over all executors together, 0 = none
+--   ARGV[11] milliseconds of the dispatch lease
 -- Returns { OK, next job as include/relay.lua tells or nothing } | { STALE }.
 -- Events: job active → completed | skipped; created → ready | skipped for its children; the end of the run; those of a
 -- dispatch and a start.
 -- @include estimate
 -- @include relay
+-- @include sending
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
-local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at')
-if job[3] then free_slot(job[3], worker, attempt_id(id, token)) end
+local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at', 'needs')
+local executor = job[3]
+if executor then
+  is_quiet(executor)
+  free_slot(executor, worker, attempt_id(id, token), job[6])
+end
 if job[1] ~= 'active' or job[2] ~= token then
   count('fencedWrites')
   wake()
   return { STALE }
 end
 
-calls_for = { [job[3]] = true }
+calls_for = { [executor] = true }
 if ARGV[6] == 'completed' then
   redis.call('HSET', run_key(run_of(id)) .. ':results', number_of(id), ARGV[7])
   observe_runtime(job[4], NOW - tonumber(job[5]))
@@ -30,17 +36,11 @@ else
 end
 settle()
 
-local next
+limit_all(tonumber(ARGV[10]))
+local taken
 if ARGV[8] ~= '' then
-  limit_all(tonumber(ARGV[10]))
-  next = take_next(job[3], worker, ARGV[8], tonumber(ARGV[9]))
+  taken = take_next(executor, worker, ARGV[8], tonumber(ARGV[9]))
   settle()
 end
-
--- Whoever has a slot now needs no scheduler.
-local open = calls_for
-calls_for = nil
-for executor in pairs(open) do
-  if room_of(executor) > 0 then wake() end
-end
-return { OK, next }
+fill_or_wake(calls_for, tonumber(ARGV[11]))
+return { OK, taken }

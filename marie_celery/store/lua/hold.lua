@@ -26,6 +26,7 @@ local HOLD = {
     local state = holding and 'paused' or found[3] and 'active' or 'created'
     if holding then redis.call('HSET', key, 'paused', '1') else redis.call('HDEL', key, 'paused') end
     redis.call('HSET', key, 'state', state)
+    runs_seen[id] = nil
     event('run', id, found[1], state, holding and 'paused' or 'resumed', by)
     sweep_reconsider({ 'reconsider', id, '-', 0 })
   end,

@@ -15,7 +15,7 @@ local function describe(id)
   local job = redis.call('HMGET', job_key(id), 'task', 'level', 'priority', 'soft', 'hard', 'at',
     'estimate', 'path', 'time_limit', 'soft_time_limit', 'needs', 'skips')
   job[7] = job[7] or learned_runtime(job[1]) or false
-  local times = times_of(run_of(id))
+  local times = facts_of_run(run_of(id))
   return { id, times.submitted, times.activated or false, unpack(job, 1, 12) }
 end
 

@@ -35,6 +35,7 @@ local state = found[3] and 'active' or 'created'
 redis.call('HDEL', key, 'ended_at', 'cancel', 'paused')
 redis.call('HSET', key, 'state', state, 'left', ARGV[5])
 redis.call('HINCRBY', key, 'replays', 1)
+runs_seen[run] = nil
 redis.call('DEL', key .. ':done')
 redis.call('ZREM', P .. 'ended', run)
 if found[3] then

@@ -7,16 +7,17 @@
 -- @generate codes
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
-local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'worker', 'final')
-local is_cancelled = redis.call('HEXISTS', run_key(run_of(id)), 'cancel') == 1 and not job[5]
-if job[1] ~= 'dispatched' or job[2] ~= token or is_cancelled then
+local job = facts_of(id)
+local is_cancelled = facts_of_run(run_of(id)).cancel and not job.final
+if job.state ~= 'dispatched' or job.token ~= token or is_cancelled then
   -- A message that is delivered twice must not take the slot of the process that runs it, or is just being stopped.
-  if job[2] == token and not job[4] then
-    free_slot(job[3], worker, attempt_id(id, token))
+  if job.token == token and not job.worker then
+    free_slot(job.executor, worker, attempt_id(id, token))
     wake()
   end
   count('fencedWrites')
   return { STALE }
 end
-redis.call('ZADD', slots_key(job[3]), int(NOW + tonumber(ARGV[7])), attempt_id(id, token))
-return { OK, begin(id, token, worker, ARGV[6]) }
+redis.call('ZADD', slots_key(job.executor), int(NOW + tonumber(ARGV[7])), attempt_id(id, token))
+move(id, 'dispatched', 'active', nil, worker, 'worker', worker)
+return { OK, begin(job, token, worker, ARGV[6]) }

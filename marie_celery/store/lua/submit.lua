@@ -9,14 +9,14 @@
 --   then     n, n × executor name                      (first call only, else 0)
 --   then     first job number, n, n × (inputs, m, m × (field, value))
 --   ARGV[8]  the name under which only one run may wait, '' = none
+--   ARGV[9]  milliseconds of the dispatch lease   ARGV[10] limit over all executors together, 0 = none
 -- Returns { OK, run } | { DUPLICATE, run that has the key } | { WAITING, run that waits already } | { GONE, run }.
--- Events: run '' → created at the flip, job created → ready for its roots.
--- @include settle
+-- Events: run '' → created at the flip, job created → ready for its roots; those of a dispatch.
+-- @include sending
 -- @include cancel
 -- @include slas
--- @generate codes
 
-local at = 9
+local at = 11
 local function take()
   at = at + 1
   return ARGV[at - 1]
@@ -104,6 +104,9 @@ redis.call('HSET', key, 'state', 'created', 'left', int(number), 'created', int(
 redis.call('ZADD', P .. 'runs', int(NOW), run)
 if ARGV[8] ~= '' then redis.call('HSET', field_of(ARGV[8]), 'waiting', run) end
 event('run', run, '', 'created')
-settling[1] = { 'roots', run, '-', 0 }
+calls_for = {}
+settling[#settling + 1] = { 'roots', run, '-', 0 }
 settle()
+limit_all(tonumber(ARGV[10]))
+fill_or_wake(calls_for, tonumber(ARGV[9]))
 return { OK, run }

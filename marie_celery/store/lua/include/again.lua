@@ -32,8 +32,8 @@ local function begin_again(run, id, before, deps, skipped, failed, words)
     redis.call('HINCRBY', run_key(run), 'left', -1)
   end
   redis.call('HSET', key, 'state', state)
-  redis.call('HINCRBY', run_key(run), before, -1)
-  redis.call('HINCRBY', run_key(run), state, 1)
+  count_job(run, before, -1)
+  count_job(run, state, 1)
   redis.call('HDEL', run_key(run) .. ':errors', number_of(id))
   redis.call('HDEL', run_key(run) .. ':results', number_of(id))
   redis.call('ZREM', P .. 'dead', id)
@@ -56,12 +56,12 @@ local function sweep_replay(item)
     local words = {}
     for word in string.gmatch(rest, '%l+') do words[word] = true end
     local id = job_id(run, number)
-    local before = redis.call('HMGET', job_key(id), 'state', 'control')
-    local state = begin_again(run, id, before[1], deps, skipped, failed, words)
+    local before = redis.call('HGET', job_key(id), 'state')
+    local state = begin_again(run, id, before, deps, skipped, failed, words)
     if cancelled and not words.last then
       stop_job(id, 'cancelled', cancelled)
     elseif state == 'created' and deps == '0' and not (words.gated or words.last) then
-      release(id, before[2])
+      release(id, facts_of(id))
     end
   end
   redis.call('LPUSH', P .. 'advance', piece(unpack(item)))

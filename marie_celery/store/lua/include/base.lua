@@ -13,6 +13,7 @@ end
 local P = KEYS[1] -- @fresh
 local NOW_US = microseconds() -- @fresh
 local NOW = math.floor(NOW_US / 1000) -- @fresh
+local NOW_TEXT = string.format('%d', NOW) -- @fresh
 local unpack = unpack or table.unpack
 
 local function int(number)
@@ -66,7 +67,38 @@ local function count(counter)
   redis.call('HINCRBY', P .. 'counters', counter, 1)
 end
 
+-- What there is nothing to say about (why, by) is left out.
 local function event(subject, id, from, to, why, by)
-  redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
-    subject, id, 'from', from, 'to', to, 'at', int(NOW), 'why', why or '', 'by', by or '')
+  local has_why, has_by = why and why ~= '', by and by ~= ''
+  if has_why and has_by then
+    redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+      subject, id, 'from', from, 'to', to, 'at', NOW_TEXT, 'why', why, 'by', by)
+  elseif has_why or has_by then
+    redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+      subject, id, 'from', from, 'to', to, 'at', NOW_TEXT, has_why and 'why' or 'by', has_why and why or by)
+  else
+    redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+      subject, id, 'from', from, 'to', to, 'at', NOW_TEXT)
+  end
+end
+
+-- How many jobs of a run are in which state. Many go through several states in one call, so it is written by `save`,
+-- once, after a script's last line; whoever reads these numbers has it written before.
+local counted = {} -- @fresh
+local function count_job(run, state, number)
+  local states = counted[run]
+  if not states then
+    states = {}
+    counted[run] = states
+  end
+  states[state] = (states[state] or 0) + number
+end
+
+local function save()
+  for run, states in pairs(counted) do
+    for state, number in pairs(states) do
+      if number ~= 0 then redis.call('HINCRBY', run_key(run), state, number) end
+    end
+  end
+  counted = {}
 end

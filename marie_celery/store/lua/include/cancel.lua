@@ -37,6 +37,7 @@ end
 -- Marks the run first: from here on nothing of it is dispatched or started, however long the sweep takes.
 local function cancel_run(run, why, by)
   redis.call('HSET', run_key(run), 'cancel', why)
+  runs_seen[run] = nil
   event('run', run, redis.call('HGET', run_key(run), 'state'), 'cancelling', why, by)
   sweep_run({ 'cancel', run, '-', 0 })
 end

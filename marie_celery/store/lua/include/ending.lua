@@ -5,22 +5,27 @@ local settling = {} -- @fresh
 local end_job
 
 local function end_run(run, key)
+  save()
   local found = redis.call('HMGET', key, 'cancel', 'failed', 'expired', 'cancelled', 'state')
   local outcome = 'completed'
   if found[1] and found[1] ~= 'fail_fast' then outcome = 'cancelled'
   elseif tonumber(found[2] or 0) > 0 then outcome = 'failed'
   elseif tonumber(found[3] or 0) > 0 then outcome = 'expired'
   elseif tonumber(found[4] or 0) > 0 then outcome = 'cancelled' end
-  redis.call('HSET', key, 'state', outcome, 'ended_at', int(NOW))
+  redis.call('HSET', key, 'state', outcome, 'ended_at', NOW_TEXT)
+  runs_seen[run] = nil
   redis.call('RPUSH', key .. ':done', outcome)
   redis.call('ZREM', P .. 'active', run)
   redis.call('ZADD', P .. 'ended', int(NOW), run)
   leave_the_field(run)
+  -- A run may begin that had to wait for the end of another, wherever its jobs are.
+  if planner().max_active_dags > 0 then wake() end
   event('run', run, found[5], outcome, found[1] or '')
 end
 
 -- When nothing is left but on_failure and finally, they run one after the other, also in a run that is cancelled.
 local function call_the_last(run, key, left)
+  save()
   local found = redis.call('HMGET', key, 'on_failure', 'finally', 'failed', 'expired', 'cancel')
   local waiting = {}
   for i = 1, 2 do

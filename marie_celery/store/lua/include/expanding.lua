@@ -26,7 +26,7 @@ local function grow(id, first, jobs)
   if jobs > 0 then
     redis.call('HSET', run, 'jobs', int(first + jobs), 'grown', '1')
     redis.call('HINCRBY', run, 'left', jobs)
-    redis.call('HINCRBY', run, 'created', jobs)
+    count_job(run_of(id), 'created', jobs)
   end
   return true
 end

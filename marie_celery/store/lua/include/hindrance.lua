@@ -49,7 +49,7 @@ end
 
 -- The name under which only one run may be under way, and which one is, if it is another.
 local function rival_of(run)
-  local times = times_of(run)
+  local times = facts_of_run(run)
   if times.activated or not times.highlander then return '', '' end
   local running = redis.call('HGET', P .. 'highlander:' .. times.highlander, 'running')
   return times.highlander, running and running ~= run and running or ''

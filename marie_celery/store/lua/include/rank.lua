@@ -6,19 +6,25 @@
 --   job: level, priority, soft, hard, runtime, path, ready, submitted, activated (milliseconds, nil = unknown)
 local BUCKET = 900000
 
+local function read_policy()
+  local found = redis.call('HMGET', P .. 'planner', unpack(PLANNER_FIELDS))
+  local policy = { keys = {} }
+  for i, name in ipairs(PLANNER_FIELDS) do
+    local value = found[i] or PLANNER[name]
+    policy[name] = tonumber(value) or value
+  end
+  for key in string.gmatch(policy.rank_keys, '%S+') do policy.keys[#policy.keys + 1] = key end
+  return policy
+end
+
+-- The stamp tells what is in it, so that a policy that was read by an earlier call still holds if its stamp does.
+local kept_policy, kept_stamp = nil, nil -- @kept
 local policy_in_force -- @fresh
 local function planner()
-  if not policy_in_force then
-    local found = redis.call('HMGET', P .. 'planner', unpack(PLANNER_FIELDS))
-    policy_in_force = { keys = {} }
-    for i, name in ipairs(PLANNER_FIELDS) do
-      local value = found[i] or PLANNER[name]
-      policy_in_force[name] = tonumber(value) or value
-    end
-    for key in string.gmatch(policy_in_force.rank_keys, '%S+') do
-      policy_in_force.keys[#policy_in_force.keys + 1] = key
-    end
-  end
+  if policy_in_force then return policy_in_force end
+  local stamp = redis.call('HGET', P .. 'planner', 'stamp')
+  if not stamp or stamp ~= kept_stamp then kept_policy, kept_stamp = read_policy(), stamp end
+  policy_in_force = kept_policy
   return policy_in_force
 end
 

@@ -6,18 +6,27 @@
 -- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
 -- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong
 -- by time alone. What an operator holds back goes from ready to held in the same step.
+
+-- What decides about all jobs of a run. Whoever changes one of these takes the run out of here.
 local runs_seen = {} -- @fresh
-local function times_of(run)
-  if not runs_seen[run] then
-    local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused', 'highlander')
-    runs_seen[run] = {
+local function facts_of_run(run)
+  local seen = runs_seen[run]
+  if not seen then
+    local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused', 'highlander', 'state', 'cancel',
+      'ended_at', 'dag')
+    seen = {
       submitted = tonumber(found[1] or 0),
       activated = tonumber(found[2]),
       paused = found[3],
       highlander = found[4],
+      state = found[5],
+      cancel = found[6],
+      ended = found[7],
+      dag = found[8],
     }
+    runs_seen[run] = seen
   end
-  return runs_seen[run]
+  return seen
 end
 
 local learned = {} -- @fresh
@@ -32,6 +41,7 @@ end
 
 local held_tasks -- @fresh
 local function is_held_task(task)
+  if not task then return nil end
   if not held_tasks then
     held_tasks = {}
     for _, name in ipairs(redis.call('SMEMBERS', P .. 'held-tasks')) do held_tasks[name] = true end
@@ -39,31 +49,33 @@ local function is_held_task(task)
   return held_tasks[task]
 end
 
--- What decides the place of a job, as rank() wants it; the executor beside it.
+-- A job as it stands in Redis, with what decides its place as rank() wants it; the executor beside it. One read of all
+-- is cheaper than several of some, also of what is not there.
+local NEEDS_NOTHING = {}
 local function facts_of(id)
-  local found = redis.call('HMGET', job_key(id), 'executor', 'level', 'priority', 'soft', 'hard', 'estimate', 'path',
-    'at', 'task', 'hold', 'needs', 'tenant', 'stood')
-  local times = times_of(run_of(id))
-  return {
-    level = tonumber(found[2]),
-    priority = tonumber(found[3]),
-    soft = tonumber(found[4]),
-    hard = tonumber(found[5]),
-    runtime = tonumber(found[6]) or learned_runtime(found[9]),
-    path = tonumber(found[7]),
-    ready = tonumber(found[8]),
-    submitted = times.submitted,
-    activated = times.activated,
-    tenant = found[12],
-    stood = tonumber(found[13]),
-    needs = found[11] and cjson.decode(found[11]) or {},
-    highlander = not times.activated and times.highlander,
-    held = (found[10] and 'held') or (times.paused and 'run_paused') or (is_held_task(found[9]) and 'task_held'),
-  }, found[1]
+  local found, job = redis.call('HGETALL', job_key(id)), { id = id }
+  for i = 1, #found, 2 do job[found[i]] = found[i + 1] end
+  local of_run = facts_of_run(run_of(id))
+  job.level = tonumber(job.level)
+  job.priority = tonumber(job.priority)
+  job.soft = tonumber(job.soft)
+  job.hard = tonumber(job.hard)
+  job.path = tonumber(job.path)
+  job.stood = tonumber(job.stood)
+  job.ready = tonumber(job.at)
+  job.runtime = tonumber(job.estimate) or (job.task and learned_runtime(job.task))
+  job.submitted = of_run.submitted
+  job.activated = of_run.activated
+  job.needs = job.needs and cjson.decode(job.needs) or NEEDS_NOTHING
+  job.highlander = not of_run.activated and of_run.highlander
+  job.held = (job.hold and 'held') or (of_run.paused and 'run_paused') or (is_held_task(job.task) and 'task_held')
+  return job, job.executor
 end
 
 -- What stands in the way of a ready job beside a slot.
+local NO_OBSTACLES = {}
 local function obstacles(id, executor, job, score, promised)
+  if job.needs == NEEDS_NOTHING and not job.highlander then return NO_OBSTACLES end
   local found = refusals(id, executor, job.needs, score, promised)
   if job.highlander then
     local running = redis.call('HGET', P .. 'highlander:' .. job.highlander, 'running')
@@ -91,7 +103,7 @@ end
 
 -- Planners that do not park look at what is short in every poll. What waits for a grant stands aside all the same.
 local function worth_a_line(refused)
-  if planner().parks == 1 then return refused end
+  if refused == NO_OBSTACLES or planner().parks == 1 then return refused end
   local own = {}
   for _, refusal in ipairs(refused) do
     if kind_of(refusal[1]) == 'own' then own[#own + 1] = refusal end
@@ -101,6 +113,7 @@ end
 
 local function parked_key(executor) return P .. 'parked:' .. executor end
 
+local has_parked = false -- @fresh
 local function park(id, executor, score, refused)
   for _, refusal in ipairs(refused) do
     local line, moment = refusal[1], refusal[3]
@@ -112,6 +125,7 @@ local function park(id, executor, score, refused)
   end
   redis.call('HSET', job_key(id), 'short', lines_of(refused), 'stood', int(score))
   redis.call('ZADD', parked_key(executor), int(score), id)
+  has_parked = true
 end
 
 -- Whoever stood behind it in a line may be first now.
@@ -129,10 +143,16 @@ local function leave_lines(id)
   end
 end
 
+-- Jobs that this call has given a place, with the facts that gave it to them.
+local placed = {} -- @fresh
+
+local PLACES_OF_READY = { 'ready:', 'new:', 'stale:ready:', 'stale:new:' }
 local function leave_ready(id, executor, tenant)
+  placed[id] = nil
   redis.call('ZREM', P .. 'rerank', id)
-  for _, name in ipairs({ 'ready:', 'new:', 'stale:ready:', 'stale:new:' }) do
-    if redis.call('ZREM', P .. name .. lane_of(executor, tenant), id) == 1 then
+  local lane = lane_of(executor, tenant)
+  for _, name in ipairs(PLACES_OF_READY) do
+    if redis.call('ZREM', P .. name .. lane, id) == 1 then
       off_offer(executor, tenant)
       return
     end
@@ -146,12 +166,14 @@ local function line_rank(job, score)
   return math.min(score, job.stood or score)
 end
 
-local function put_in_place(id)
-  local job, executor = facts_of(id)
+-- job: its facts, if the caller has them. is_new_there: nobody has said when to look at it again.
+local function put_in_place(id, job, is_new_there)
+  job = job or facts_of(id)
+  local executor = job.executor
   if job.held then
     if planner().parks == 0 then redis.call('HSET', job_key(id), 'since', int(job.ready)) end
     move(id, 'ready', 'held', job.held)
-    redis.call('ZADD', P .. 'held', int(NOW), id)
+    redis.call('ZADD', P .. 'held', NOW_TEXT, id)
     redis.call('ZREM', P .. 'rerank', id)
     return job, executor
   end
@@ -163,19 +185,22 @@ local function put_in_place(id)
   else
     redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. lane_of(executor, job.tenant), int(score), id)
     on_offer(executor, job.tenant)
+    placed[id] = job
   end
   if change then
     redis.call('ZADD', P .. 'rerank', int(change), id)
-  else
+  elseif not is_new_there then
     redis.call('ZREM', P .. 'rerank', id)
   end
   return job, executor
 end
 
-local function make_ready(id, from, why)
+local function make_ready(id, from, why, job)
   move(id, from, 'ready', why)
-  local _, executor = put_in_place(id)
-  wake(executor)
+  job = job or facts_of(id)
+  job.state, job.ready = 'ready', NOW
+  put_in_place(id, job, true)
+  wake(job.executor)
 end
 
 -- A ready job whose facts have changed.

@@ -3,9 +3,10 @@
 local release, consider, parent_ended
 do
   -- Its parents let it go. A control job has nothing to run: most are done the moment they are ready.
-  function release(id, control)
+  function release(id, job)
+    local control = job.control
     if not control then
-      make_ready(id, 'created')
+      make_ready(id, 'created', nil, job)
       return
     end
     move(id, 'created', 'ready')
@@ -14,13 +15,12 @@ do
 
   -- May it run, by what is known of its parents? Not while the branch that it hangs on, or the gate, is shut.
   function consider(id)
-    local job = redis.call('HMGET', job_key(id), 'state', 'rule', 'parents', 'deps', 'skipped_parents',
-      'failed_parents', 'control', 'shut')
-    if job[1] ~= 'created' or job[8] then return end
-    local verdict = job[3] and join_verdict(job[2] or 'all_success', tonumber(job[3]), tonumber(job[4]),
-      tonumber(job[5] or 0), tonumber(job[6] or 0)) or 'run'
+    local job = facts_of(id)
+    if job.state ~= 'created' or job.shut then return end
+    local verdict = job.parents and join_verdict(job.rule or 'all_success', tonumber(job.parents), tonumber(job.deps),
+      tonumber(job.skipped_parents or 0), tonumber(job.failed_parents or 0)) or 'run'
     if verdict == 'run' then
-      release(id, job[7])
+      release(id, job)
     elseif verdict == 'skip' then
       end_job(id, 'created', 'skipped', 'all_parents_skipped')
     elseif verdict == 'upstream_failed' then
@@ -36,9 +36,11 @@ do
   -- parent: its number. To a child that may do without it, it ended well, however it did.
   function parent_ended(id, how, parent)
     local key = job_key(id)
-    redis.call('HINCRBY', key, 'deps', -1)
+    local left = redis.call('HINCRBY', key, 'deps', -1)
     if how ~= 'completed' and not is_optional(key, parent) then
       redis.call('HINCRBY', key, how .. '_parents', 1)
+    elseif left > 0 and how == 'completed' and redis.call('HGET', key, 'rule') ~= 'one_success' then
+      return
     end
     consider(id)
   end

@@ -22,8 +22,8 @@ end
 local SETTLE
 do
   local function is_over(run)
-    local state = redis.call('HMGET', run_key(run), 'ended_at', 'cancel')
-    return state[1] or state[2]
+    local seen = facts_of_run(run)
+    return seen.ended or seen.cancel
   end
 
   -- Jobs on the paths of a branch, or behind a gate, are let go or skipped.
@@ -82,8 +82,8 @@ do
     visit_within_budget(item, roots[1], function(number)
       local id = job_id(item[2], number)
       -- It may have been cancelled while it waited for its release.
-      local job = redis.call('HMGET', job_key(id), 'state', 'control')
-      if job[1] == 'created' then release(id, job[2]) end
+      local job = facts_of(id)
+      if job.state == 'created' then release(id, job) end
     end)
   end
 

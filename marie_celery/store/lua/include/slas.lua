@@ -17,6 +17,9 @@ local function settle_slas(key, id, inherited)
       soft = nil
     end
     local first = earliest(soft, hard)
-    if first then redis.call('ZADD', P .. 'sla', int(first), id) end
+    if first then
+      redis.call('ZADD', P .. 'sla', int(first), id)
+      wake()
+    end
   end
 end

@@ -7,7 +7,6 @@
 --                        '*' → who was chosen last
 --   charges:<executor>   attempt → what was added for it: tenant, virtual microseconds, since when
 local NOBODY = '-'
-local GUESSED_MS = 1000
 
 local function lane_of(executor, tenant) return tenant and executor .. '@' .. tenant or executor end
 local function tenants_key(executor) return P .. 'tenants:' .. executor end
@@ -72,32 +71,37 @@ local function off_offer(executor, tenant)
   end
 end
 
--- In microseconds: a short job of a tenant with a large weight must not cost a third less by rounding.
-local function weighed(tenant, ms)
-  return int(math.max(0, ms) * 1000000 / weight_of(tenant))
-end
+local charge, settle_charge
+do
+  local GUESSED_MS = 1000
 
-local function move_on(executor, tenant)
-  redis.call('ZADD', tenants_key(executor), 'XX', int(virtual_time(executor, tenant)), tenant)
-end
+  -- In microseconds: a short job of a tenant with a large weight must not cost a third less by rounding.
+  local function weighed(tenant, ms)
+    return int(math.max(0, ms) * 1000000 / weight_of(tenant))
+  end
 
-local function charge(executor, tenant, attempt, ms)
-  if not is_shared(executor) then return end
-  tenant = tenant or NOBODY
-  local virtual = weighed(tenant, ms or GUESSED_MS)
-  redis.call('HSET', shares_key(executor), '*', tenant)
-  redis.call('HINCRBY', shares_key(executor), '+' .. tenant, virtual)
-  redis.call('HSET', P .. 'charges:' .. executor, attempt, tenant .. ' ' .. virtual .. ' ' .. int(NOW))
-  move_on(executor, tenant)
-end
+  local function move_on(executor, tenant)
+    redis.call('ZADD', tenants_key(executor), 'XX', int(virtual_time(executor, tenant)), tenant)
+  end
 
--- It took longer or less long than was guessed.
-local function settle_charge(executor, attempt)
-  local text = is_shared(executor) and redis.call('HGET', P .. 'charges:' .. executor, attempt)
-  if not text then return end
-  redis.call('HDEL', P .. 'charges:' .. executor, attempt)
-  local tenant, virtual, since = string.match(text, '^(.+) (%d+) (%d+)$')
-  redis.call('HINCRBY', shares_key(executor), '+' .. tenant, '-' .. virtual)
-  redis.call('HINCRBY', shares_key(executor), tenant, weighed(tenant, NOW - since))
-  move_on(executor, tenant)
+  function charge(executor, tenant, attempt, ms)
+    if not is_shared(executor) then return end
+    tenant = tenant or NOBODY
+    local virtual = weighed(tenant, ms or GUESSED_MS)
+    redis.call('HSET', shares_key(executor), '*', tenant)
+    redis.call('HINCRBY', shares_key(executor), '+' .. tenant, virtual)
+    redis.call('HSET', P .. 'charges:' .. executor, attempt, tenant .. ' ' .. virtual .. ' ' .. int(NOW))
+    move_on(executor, tenant)
+  end
+
+  -- It took longer or less long than was guessed.
+  function settle_charge(executor, attempt)
+    local text = is_shared(executor) and redis.call('HGET', P .. 'charges:' .. executor, attempt)
+    if not text then return end
+    redis.call('HDEL', P .. 'charges:' .. executor, attempt)
+    local tenant, virtual, since = string.match(text, '^(.+) (%d+) (%d+)$')
+    redis.call('HINCRBY', shares_key(executor), '+' .. tenant, '-' .. virtual)
+    redis.call('HINCRBY', shares_key(executor), tenant, weighed(tenant, NOW - since))
+    move_on(executor, tenant)
+  end
 end

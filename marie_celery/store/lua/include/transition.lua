@@ -7,9 +7,19 @@ local function move(id, from, to, why, by, ...)
   if not (TRANSITIONS[from] and TRANSITIONS[from][to]) then
     error('job ' .. id .. ' cannot go from ' .. tostring(from) .. ' to ' .. tostring(to))
   end
-  redis.call('HSET', job_key(id), 'state', to, 'at', int(NOW), 'reason', why or '', ...)
-  local run = run_key(run_of(id))
-  redis.call('HINCRBY', run, from, -1)
-  redis.call('HINCRBY', run, to, 1)
+  redis.call('HSET', job_key(id), 'state', to, 'at', NOW_TEXT, 'reason', why or '', ...)
+  local run = run_of(id)
+  count_job(run, from, -1)
+  count_job(run, to, 1)
   event('job', id, from, to, why, by)
+end
+
+-- A worker begins a ready job in the step that dispatches it.
+local function move_to_worker(id, worker, token)
+  redis.call('HSET', job_key(id), 'state', 'active', 'at', NOW_TEXT, 'reason', '', 'token', token, 'worker', worker)
+  local run = run_of(id)
+  count_job(run, 'ready', -1)
+  count_job(run, 'active', 1)
+  event('job', id, 'ready', 'dispatched')
+  event('job', id, 'dispatched', 'active', nil, worker)
 end
