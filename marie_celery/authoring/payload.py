@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from marie_celery.authoring.reference import Ref
-from marie_celery.authoring.types import Signature
+from marie_celery.authoring.types import Parameter, Signature
 from marie_celery.errors import PayloadError
 
 REF = "$ref"
@@ -35,35 +35,37 @@ class ArgumentEncoder:
 
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Two lines of JSON: the positional arguments, the named ones."""
-        self.check(args, kwargs)
-        positional = [self.value(value, self.parameter(index)) for index, value in enumerate(args)]
-        named = {name: self.value(value, self.parameter(name)) for name, value in kwargs.items()}
-        return f"{dumps(positional)}\n{dumps(named)}"
+        takers = self._signature.takers(len(args), tuple(kwargs))
+        positional = [self.text(value, taker) for value, taker in zip(args, takers, strict=False)]
+        return f"[{','.join(positional)}]\n{self.named(kwargs, takers[len(args) :]) if kwargs else '{}'}"
 
-    def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """The function takes such arguments."""
-        try:
-            self._signature.shape.bind(*args, **kwargs)
-        except TypeError as error:
-            raise PayloadError(str(error)) from None
+    def named(self, kwargs: Mapping[str, Any], takers: Sequence[Parameter]) -> str:
+        pairs = zip(kwargs.items(), takers, strict=True)
+        return f"{{{','.join([f'{dumps(name)}:{self.text(value, taker)}' for (name, value), taker in pairs])}}}"
 
-    def parameter(self, given: int | str) -> str:
-        """Which parameter takes the argument at this place or of this name."""
-        places, rest, named = self._signature.places
-        if isinstance(given, int):
-            return places[given] if given < len(places) else rest
-        return given if given in self._signature.shape.parameters else named
-
-    def value(self, value: Any, name: str) -> Any:
-        adapter = self._signature.adapters.get(name)
-        where = f"argument '{name}'"
-        if adapter is None:
-            return encode_value(value, where, self._reference)
+    def text(self, value: Any, taker: Parameter) -> str:
+        """The JSON of one argument."""
+        if taker.adapter is None:
+            return self._text(value, taker.where)
         before = len(self.references)
-        plain = encode_value(value, where, self._reference, lenient=True)
+        plain = encode_value(value, taker.where, self._reference, lenient=True)
         if len(self.references) > before:
-            return plain
-        return encode_value(_dump(adapter, value, where), where, self._reference)
+            return dumps(plain)
+        return self._text(_dump(taker.adapter, value, taker.where), taker.where)
+
+    def _text(self, value: Any, where: str) -> str:
+        """What most arguments are is written at once; all else is copied first, by rules that hold for these as well."""
+        kind = type(value)
+        if kind is str:
+            return dumps(value)
+        if kind is int:
+            return str(value)
+        if kind is Ref:
+            self.references.append(value)
+            return dumps(describe(value)) if value.path else f'{{"{REF}":{value.node.number}}}'
+        if kind is list:
+            return f"[{','.join([self._text(item, where) for item in value])}]"
+        return dumps(encode_value(value, where, self._reference))
 
     def _reference(self, ref: Ref) -> Any:
         self.references.append(ref)
@@ -71,7 +73,7 @@ class ArgumentEncoder:
 
 
 def describe(ref: Ref) -> dict[str, Any]:
-    return {REF: ref.node.number, **({PATH: list(ref.path)} if ref.path else {})}
+    return {REF: ref.node.number, PATH: list(ref.path)} if ref.path else {REF: ref.node.number}
 
 
 def encode_result(value: Any, signature: Signature) -> str:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from marie_celery.authoring.mapping import MapEncoder
 from marie_celery.authoring.nodes import MapNode, Node
 from marie_celery.authoring.payload import ArgumentEncoder
 from marie_celery.authoring.reference import Ref
-from marie_celery.authoring.type_check import type_problems
+from marie_celery.authoring.type_check import TypeCheck
 from marie_celery.errors import MarieError, PayloadError
 
 if TYPE_CHECKING:
     from marie_celery.authoring.builder import Builder
 
 
-@dataclass(frozen=True, slots=True)
-class Wired:
+class Wired(NamedTuple):
     inputs: str = ""
-    refs: list[int] = field(default_factory=list)
+    refs: Sequence[int] = ()
     """Results that the worker fetches."""
-    lists: list[int] = field(default_factory=list)
+    lists: Sequence[int] = ()
     """Results that tell the items of a map."""
-    parents: list[int] = field(default_factory=list)
-    optional: list[int] = field(default_factory=list)
+    parents: Sequence[int] = ()
+    optional: Sequence[int] = ()
     """Parents that may end as they like."""
 
 
@@ -33,18 +31,22 @@ class Wiring:
     def __init__(self, builder: Builder, problems: list[str]) -> None:
         self._builder = builder
         self._problems = problems
+        self._types = TypeCheck()
         self.outside: list[Ref] = []
         """What the nodes take from the graphs around theirs."""
 
-    def wire(self, node: Node, more: Iterable[Ref] = ()) -> Wired:
+    def wire(self, node: Node, more: Sequence[Ref] = ()) -> Wired:
         """`more`: what it waits for beside its own references."""
         signature = node.task.signature_of_function
         encoder = MapEncoder(signature) if isinstance(node, MapNode) else ArgumentEncoder(signature)
         try:
             inputs = encoder.encode(node.args, node.kwargs)
             lists = encoder.lists if isinstance(encoder, MapEncoder) else []
-            own = [ref for ref in (*lists, *encoder.references, *node.after, *more) if self._is_own(ref)]
-            self._problems += type_problems(node)
+            given = [*lists, *encoder.references, *node.after, *more]
+            if not given:
+                return Wired(inputs)
+            own = [ref for ref in given if self._is_own(ref)]
+            self._problems += self._types.problems(node)
         except MarieError as error:
             self._problems.append(f"{node.name}: {error}")
             return Wired()
@@ -67,5 +69,5 @@ class Wiring:
         return False
 
 
-def _numbers(refs: Collection[Ref]) -> list[int]:
-    return sorted({ref.node.number for ref in refs}) if refs else []
+def _numbers(refs: Collection[Ref]) -> Sequence[int]:
+    return sorted({ref.node.number for ref in refs}) if refs else ()
