@@ -25,7 +25,7 @@ class MapEncoder(ArgumentEncoder):
         if not args:
             raise PayloadError("map() needs a list, or a reference to one, to take items from")
         takers = self._signature.names_of_takers(len(args), tuple(kwargs))
-        lists = [self._list(given, taker) for given, taker in zip(args, takers, strict=False)]
+        lists = list(map(self._list, args, takers))
         known = {len(given) for given in args if not isinstance(given, Ref)}
         if len(known) > 1:
             raise PayloadError(f"map() takes lists of the same length, not of {_lengths(known)}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -36,12 +37,12 @@ class ArgumentEncoder:
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Two lines of JSON: the positional arguments, the named ones."""
         takers = self._signature.takers(len(args), tuple(kwargs))
-        positional = [self.text(value, taker) for value, taker in zip(args, takers, strict=False)]
-        return f"[{','.join(positional)}]\n{self.named(kwargs, takers[len(args) :]) if kwargs else '{}'}"
+        positional = ",".join(map(self.text, args, takers))
+        return f"[{positional}]\n{self.named(kwargs, takers[len(args) :]) if kwargs else '{}'}"
 
     def named(self, kwargs: Mapping[str, Any], takers: Sequence[Parameter]) -> str:
-        pairs = zip(kwargs.items(), takers, strict=True)
-        return f"{{{','.join([f'{dumps(name)}:{self.text(value, taker)}' for (name, value), taker in pairs])}}}"
+        texts = map(self.text, kwargs.values(), takers)
+        return f"{{{','.join([f'{dumps(name)}:{text}' for name, text in zip(kwargs, texts, strict=True)])}}}"
 
     def text(self, value: Any, taker: Parameter) -> str:
         """The JSON of one argument."""
@@ -54,7 +55,7 @@ class ArgumentEncoder:
         return self._text(_dump(taker.adapter, value, taker.where), taker.where)
 
     def _text(self, value: Any, where: str) -> str:
-        """What most arguments are is written at once; all else is copied first, by rules that hold for these as well."""
+        """What most arguments are is written at once; all else is copied first, by rules that say the same of these."""
         kind = type(value)
         if kind is str:
             return dumps(value)
@@ -90,19 +91,19 @@ def encode_result(value: Any, signature: Signature) -> str:
 
 def encode_value(value: Any, where: str, reference: Callable[[Ref], Any], lenient: bool = False) -> Any:
     """JSON-ready copy of `value`. With `lenient`, other types pass: an annotation brings them back."""
-    if isinstance(value, str | bool | int | None):
-        return value
-    if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise PayloadError(f"{where} is {value}, which JSON cannot carry")
+    if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, Ref):
         return reference(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise PayloadError(f"{where} is {value}, which JSON cannot carry")
+        return value
+    if isinstance(value, (list, tuple)):
         return [encode_value(item, where, reference, lenient) for item in value]
     if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str) and not lenient:
+        for key in () if lenient else value:
+            if not isinstance(key, str):
                 raise PayloadError(f"{where} has the key {key!r}; JSON has only text as keys")
         encoded = {key: encode_value(item, where, reference, lenient) for key, item in value.items()}
         return {LITERAL: encoded} if REF in value or LITERAL in value else encoded
@@ -161,6 +162,5 @@ def _jsonable(value: Any, where: str) -> Any:
 
 
 def _holds_reference(value: Any) -> bool:
-    if isinstance(value, set | frozenset):
-        return any(isinstance(item, Ref) for item in value)
-    return any(isinstance(item, Ref) for item in getattr(value, "__dict__", {}).values())
+    inside = value if isinstance(value, (set, frozenset)) else getattr(value, "__dict__", {}).values()
+    return Ref in map(type, inside)

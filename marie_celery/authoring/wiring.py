@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from marie_celery.authoring.mapping import MapEncoder
@@ -45,29 +45,35 @@ class Wiring:
             given = [*lists, *encoder.references, *node.after, *more]
             if not given:
                 return Wired(inputs)
-            own = [ref for ref in given if self._is_own(ref)]
-            self._problems += self._types.problems(node)
+            is_own = self._builder.has
+            own = [ref for ref in given if is_own(ref.node) or self._is_of_here(ref)]
+            if encoder.references:
+                self._problems += self._types.problems(node)
         except MarieError as error:
             self._problems.append(f"{node.name}: {error}")
             return Wired()
         refs = _numbers(encoder.references)
         parents = refs if own == encoder.references else _numbers(own)
-        optional = {ref.node.number for ref in own if ref.is_optional}
-        if optional:
-            optional -= {ref.node.number for ref in own if not ref.is_optional}
-        return Wired(inputs, refs, _numbers(lists), parents, sorted(optional))
+        return Wired(inputs, refs, _numbers(lists), parents, _optional(own))
 
     def check(self, ref: Ref) -> None:
         if not self._builder.can_see(ref.node):
             raise PayloadError(f"the reference {ref!r} belongs to another dag")
 
-    def _is_own(self, ref: Ref) -> bool:
-        if self._builder.has(ref.node):
-            return True
+    def _is_of_here(self, ref: Ref) -> bool:
+        """No: it is of a graph around this one, or no business of ours."""
         self.check(ref)
         self.outside.append(ref)
         return False
 
 
-def _numbers(refs: Collection[Ref]) -> Sequence[int]:
-    return sorted({ref.node.number for ref in refs}) if refs else ()
+def _numbers(refs: Sequence[Ref]) -> Sequence[int]:
+    if len(refs) < 2:
+        return [ref.node.number for ref in refs]
+    return sorted({ref.node.number for ref in refs})
+
+
+def _optional(refs: Sequence[Ref]) -> Sequence[int]:
+    """Those that no other reference needs."""
+    found = {ref.node.number for ref in refs if ref.is_optional}
+    return sorted(found - {ref.node.number for ref in refs if not ref.is_optional}) if found else ()
