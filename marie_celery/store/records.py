@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from marie_celery.model.states import RunState, WorkState
 
 
-@dataclass(frozen=True, slots=True)
-class NewJob:
+class NewJob(NamedTuple):
     """A job of a submission: the fields of its hash, and its inputs as text."""
 
     fields: Mapping[str, str]
