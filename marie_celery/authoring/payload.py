@@ -45,17 +45,12 @@ class ArgumentEncoder:
         return f"{{{','.join([f'{dumps(name)}:{text}' for name, text in zip(kwargs, texts, strict=True)])}}}"
 
     def text(self, value: Any, taker: Parameter) -> str:
-        """The JSON of one argument."""
-        if taker.adapter is None:
-            return self._text(value, taker.where)
-        before = len(self.references)
-        plain = encode_value(value, taker.where, self._reference, lenient=True)
-        if len(self.references) > before:
-            return dumps(plain)
-        return self._text(_dump(taker.adapter, value, taker.where), taker.where)
+        """The JSON of one argument.
 
-    def _text(self, value: Any, where: str) -> str:
-        """What most arguments are is written at once; all else is copied first, by rules that say the same of these."""
+        What most arguments are is written at once; all else is copied first, by rules that say the same of these.
+        """
+        if taker.adapter is not None:
+            return dumps(self._restorable(value, taker.where, taker.adapter))
         kind = type(value)
         if kind is str:
             return dumps(value)
@@ -65,8 +60,16 @@ class ArgumentEncoder:
             self.references.append(value)
             return dumps(describe(value)) if value.path else f'{{"{REF}":{value.node.number}}}'
         if kind is list:
-            return f"[{','.join([self._text(item, where) for item in value])}]"
-        return dumps(encode_value(value, where, self._reference))
+            return f"[{','.join([self.text(item, taker) for item in value])}]"
+        return dumps(encode_value(value, taker.where, self._reference))
+
+    def _restorable(self, value: Any, where: str, adapter: TypeAdapter[Any]) -> Any:
+        """From what an annotation brings back as it was."""
+        before = len(self.references)
+        plain = encode_value(value, where, self._reference, lenient=True)
+        if len(self.references) > before:
+            return plain
+        return encode_value(_dump(adapter, value, where), where, self._reference)
 
     def _reference(self, ref: Ref) -> Any:
         self.references.append(ref)
