@@ -98,7 +98,7 @@ class Graph:
 
     def _level(self, place: int) -> int:
         levels = self._layout.levels
-        return max(levels) + 1 if self._nodes[place].role and comes_last(self._nodes[place]) else levels[place]
+        return max(levels) + 1 if comes_last(self._nodes[place]) else levels[place]
 
     def _fields(self, node: Node) -> dict[str, str]:
         fields = self._job_fields.of(node)
@@ -158,4 +158,4 @@ class Graph:
 
 
 def comes_last(node: Node) -> bool:
-    return node.role in (Role.ON_FAILURE, Role.FINALLY)
+    return node.role is Role.ON_FAILURE or node.role is Role.FINALLY

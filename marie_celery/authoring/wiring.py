@@ -46,7 +46,7 @@ class Wiring:
             if not given:
                 return Wired(inputs)
             is_own = self._builder.has
-            own = [ref for ref in given if is_own(ref.node) or self._is_of_here(ref)]
+            own = [ref for ref in given if is_own(ref.node) or not self._is_outside(ref)]
             if encoder.references:
                 self._problems += self._types.problems(node)
         except MarieError as error:
@@ -60,11 +60,11 @@ class Wiring:
         if not self._builder.can_see(ref.node):
             raise PayloadError(f"the reference {ref!r} belongs to another dag")
 
-    def _is_of_here(self, ref: Ref) -> bool:
-        """No: it is of a graph around this one, or no business of ours."""
+    def _is_outside(self, ref: Ref) -> bool:
+        """Of a graph around this one; what is of no graph that can be seen here is refused."""
         self.check(ref)
         self.outside.append(ref)
-        return False
+        return True
 
 
 def _numbers(refs: Sequence[Ref]) -> Sequence[int]:
