@@ -128,10 +128,8 @@ class Graph:
         elif node.number in self._inner:
             inner = self._inner[node.number]
             fields["graph"] = graph_text(inner.first, inner.jobs())
-        elif node.role is Role.GATE:
-            fields.update(self._gate_fields())
         elif node.role is not None:
-            fields["final"] = node.role.value
+            fields.update(self._gate_fields() if node.role is Role.GATE else {"final": node.role.value})
 
     def _gate_fields(self) -> dict[str, str]:
         every = self._gate_every
@@ -157,5 +155,8 @@ class Graph:
         return given if is_seconds(given) else learned.seconds if learned else None
 
 
+_LAST = frozenset((Role.ON_FAILURE, Role.FINALLY))
+
+
 def comes_last(node: Node) -> bool:
-    return node.role is Role.ON_FAILURE or node.role is Role.FINALLY
+    return node.role in _LAST

@@ -8,13 +8,14 @@ from marie_celery.authoring.fitting import is_unfit, item_type, part_of, type_na
 from marie_celery.authoring.nodes import Node
 from marie_celery.authoring.reference import Ref
 from marie_celery.authoring.types import Signature
+from marie_celery.model.control import Control
 
 
 class TypeCheck:
     """Most edges of a graph are like another one, so what was found of two types is kept while the graph is checked."""
 
     def __init__(self) -> None:
-        self._unfit: dict[tuple[Signature, bool, tuple[str | int, ...], int, bool], bool] = {}
+        self._unfit: dict[tuple[Signature, Control | None, tuple[str | int, ...], int, bool], bool] = {}
         self._compared: list[Any] = []
         """Types are known by their ids (not all have a hash), and an id is that of another when its owner is gone."""
 
@@ -35,7 +36,7 @@ class TypeCheck:
 
     def _is_unfit(self, ref: Ref, wanted: Any, restored: bool) -> bool:
         node = ref.node
-        edge = (node.task.signature_of_function, _is_plain(node), ref.path, id(wanted), restored)
+        edge = (node.task.signature_of_function, node.control, ref.path, id(wanted), restored)
         known = self._unfit.get(edge)
         if known is None:
             known = self._unfit[edge] = is_unfit(_given(ref), wanted, restored)
@@ -45,7 +46,7 @@ class TypeCheck:
 
 def _is_plain(node: Node) -> bool:
     """Others take their arguments apart, or put results together, in ways of their own, or were not written for us."""
-    return type(node) is Node and node.control is None and node.task.signature_of_function.is_checked
+    return node.control is None and node.task.signature_of_function.is_checked
 
 
 def _given(ref: Ref) -> Any:

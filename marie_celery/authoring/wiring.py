@@ -42,18 +42,19 @@ class Wiring:
         try:
             inputs = encoder.encode(node.args, node.kwargs)
             lists = encoder.lists if isinstance(encoder, MapEncoder) else []
-            given = [*lists, *encoder.references, *node.after, *more]
+            references = encoder.references
+            given = [*lists, *references, *node.after, *more] if lists or node.after or more else references
             if not given:
                 return Wired(inputs)
             is_own = self._builder.has
             own = [ref for ref in given if is_own(ref.node) or not self._is_outside(ref)]
-            if encoder.references:
+            if references:
                 self._problems += self._types.problems(node)
         except MarieError as error:
             self._problems.append(f"{node.name}: {error}")
             return Wired()
-        refs = _numbers(encoder.references)
-        parents = refs if own == encoder.references else _numbers(own)
+        refs = _numbers(references)
+        parents = refs if own == references else _numbers(own)
         return Wired(inputs, refs, _numbers(lists), parents, _optional(own))
 
     def check(self, ref: Ref) -> None:
