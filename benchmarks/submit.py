@@ -14,7 +14,7 @@ from celery import Celery
 from marie_celery import Marie
 from marie_celery.embedded import EmbeddedServer
 
-BAR = 10_000.0
+BAR = 20_000.0
 
 
 class Client:

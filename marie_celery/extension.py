@@ -133,7 +133,7 @@ class Marie:
         new = Compiler(builder, options, around).compile(output)
         with clear_errors(self.url):
             try:
-                return Run(self, self.store.submit(new))
+                return Run(self, self.store.submit(new), returns=new.returns())
             except RunWaits as other:
                 return Run(self, other.run_id, is_new=False)
 

@@ -10,13 +10,12 @@ from marie_celery.authoring.payload import LITERAL, PATH, REF, decode_value
 from marie_celery.clock import Clock, SystemClock
 from marie_celery.drawing import Picture
 from marie_celery.errors import RunFailed, UnknownJob
-from marie_celery.model.control import Control
 from marie_celery.model.states import RunState
 from marie_celery.payloads import Payloads
 from marie_celery.store.connection import BLOCK_SLICE, clear_errors, connect_async
 from marie_celery.store.keys import job_id
 from marie_celery.store.picture import picture_of
-from marie_celery.store.records import JobView, RunView
+from marie_celery.store.records import JobView, Returns, RunView
 from marie_celery.store.why import Why, number_by_name, why
 
 if TYPE_CHECKING:
@@ -27,12 +26,22 @@ if TYPE_CHECKING:
 class Run:
     """Waiting never polls: an ended run has a list that waiters turn in place (BLMOVE), however many they are."""
 
-    def __init__(self, marie: Marie, run_id: str, clock: Clock | None = None, *, is_new: bool = True) -> None:
+    def __init__(
+        self,
+        marie: Marie,
+        run_id: str,
+        clock: Clock | None = None,
+        *,
+        is_new: bool = True,
+        returns: Returns | None = None,
+    ) -> None:
         self.marie = marie
         self.id = run_id
         self.is_new = is_new
         """False if there can be only one (`highlander`) and it waited already: then this is that one."""
         self._clock = clock or SystemClock()
+        self._returns = returns
+        """Known to who has submitted it: then the results are all that is to be read when it has ended."""
 
     def status(self) -> RunView:
         return self.marie.reader.run(self.id)
@@ -43,18 +52,23 @@ class Run:
     def wait(self, timeout: float | None = None) -> RunState:
         """The final state. Raises TimeoutError if there is none in time."""
         end = None if timeout is None else self._clock.monotonic() + timeout
-        self.marie.reader.run_state(self.id)  # an unknown run would be waited for in vain
-        key = self.marie.store.keys.done(self.id)
+        ended = self.marie.reader.end_of(self.id)  # an unknown run would be waited for in vain
+        if ended is not None:
+            return ended
+        store = self.marie.store
+        key = store.keys.done(self.id)
         with clear_errors(self.marie.url):
             while True:
-                state = self.marie.store.client.blmove(key, key, self._slice(end), "LEFT", "LEFT")
+                state = store.client.blmove(key, key, self._slice(end), "LEFT", "LEFT")
                 if state is not None:
                     return RunState(state)
                 self._check_time(end, timeout)
 
     async def wait_async(self, timeout: float | None = None) -> RunState:
         end = None if timeout is None else self._clock.monotonic() + timeout
-        self.marie.reader.run_state(self.id)
+        ended = self.marie.reader.end_of(self.id)
+        if ended is not None:
+            return ended
         key = self.marie.store.keys.done(self.id)
         client: Any = connect_async(self.marie.url)
         try:
@@ -86,12 +100,14 @@ class Run:
         reader = self.marie.reader
         if state is not RunState.COMPLETED:
             raise RunFailed(self.id, state, reader.failed_jobs(self.id))
-        output = json.loads(self.status().output)
+        text = self.status().output if self._returns is None else self._returns.output
+        output = json.loads(text)
         numbers = sorted(_referenced(output))
-        results, jobs = reader.results(self.id, numbers), reader.jobs_by_number(self.id, numbers)
-        tasks = self.marie.tasks()
-        loads = Payloads.of(self.marie.store).loads
-        return assemble(output, results, jobs.__getitem__, tasks, loads)
+        returns = self._returns or reader.returns(self.id, text, numbers)
+        results = reader.results(self.id, numbers)
+        if None in results.values():
+            reader.run_state(self.id)  # no result, or no run any more
+        return assemble(output, results, returns, self.marie.tasks(), Payloads.of(self.marie.store).loads)
 
     def draw(self) -> Picture:
         """A picture of its jobs and their states, now."""
@@ -118,7 +134,7 @@ class Run:
 def assemble(
     output: Any,
     results: Mapping[int, str | None],
-    job: Callable[[int], JobView],
+    returns: Returns,
     tasks: Mapping[str, Task[..., Any]],
     loads: Callable[[str], Any] = json.loads,
 ) -> Any:
@@ -127,12 +143,11 @@ def assemble(
     def result_of(number: int) -> Any:
         text = results[number]
         value = None if text is None else loads(text)
-        found = job(number)
-        task = tasks.get(found.task)
+        task = tasks.get(returns.tasks[number])
         if task is None or value is None:
             return value
         restore = task.signature_of_function.restore_result
-        if found.control == Control.MAP:
+        if number in returns.maps:
             return [None if item is None else restore(item) for item in value]
         return restore(value)
 

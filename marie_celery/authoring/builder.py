@@ -38,7 +38,10 @@ class Builder:
     def add(
         self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], options: JobOptions
     ) -> Ref:
-        return Ref(self.make(Node, task, args, kwargs, options))
+        nodes = self.nodes
+        node = Node(self.first + len(nodes), self._name(task, options), task, args, kwargs, options, gate=self._gate)
+        nodes.append(node)
+        return Ref(node)
 
     def make(
         self,
@@ -49,6 +52,7 @@ class Builder:
         options: JobOptions,
         **more: Any,
     ) -> N:
+        """A node of another kind, or with more to say than `add` does for most."""
         name = self._name(task, options)
         node = kind(self.next_number, name, task, args, kwargs, options, gate=self._gate, **more)
         self.nodes.append(node)

@@ -59,6 +59,11 @@ def part_of(given: Any, path: Sequence[str | int]) -> Any:
     return given
 
 
+def item_type(annotation: Any) -> Any:
+    """The type of every item of a list; None if each place may have its own, as in `tuple[int, str]`."""
+    return None if any(map(_is_fixed, _alternatives(annotation))) else part_of(annotation, [0])
+
+
 def type_name(annotation: Any) -> str:
     if get_origin(annotation) is None and isinstance(annotation, type):
         return "None" if annotation is NoneType else annotation.__name__
@@ -168,8 +173,12 @@ def _element(annotation: Any, part: str | int) -> Any:
     return arguments[0]
 
 
+def _is_fixed(annotation: Any) -> bool:
+    return _base(annotation) is tuple and Ellipsis not in get_args(annotation)
+
+
 def _pairs(given: Any, wanted: Any) -> Iterator[tuple[Any, Any]]:
     """The types of items that meet."""
-    fixed = [len(get_args(each)) for each in (given, wanted) if _base(each) is tuple and Ellipsis not in get_args(each)]
+    fixed = [len(get_args(each)) for each in (given, wanted) if _is_fixed(each)]
     for place in range(min(fixed, default=1)):
         yield _element(given, place), _element(wanted, place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from marie_celery.authoring.control_fields import pieces_of
@@ -15,7 +16,7 @@ from marie_celery.authoring.wiring import Wired, Wiring
 from marie_celery.model import ranges
 from marie_celery.model.control import Role
 from marie_celery.model.graph import Layout, find_cycle, lay_out
-from marie_celery.planning.critical_path import remaining_paths
+from marie_celery.planning.critical_path import paths_by_number
 from marie_celery.planning.job import whole_ms
 from marie_celery.store.records import NewJob
 
@@ -50,23 +51,22 @@ class Graph:
         if builder.first:
             self._parents = [[number - builder.first for number in parents] for parents in self._parents]
         self._layout = self._lay_out()
+        gated = any(node.gate is not None for node in self._nodes)
+        self._children = lay_out(self._parents).children if gated else self._layout.children
 
     def jobs(self) -> list[NewJob]:
-        children = lay_out(self._parents).children
         paths = self._paths()
-        return [
-            NewJob(
-                {
-                    **self._fields(node),
-                    **self._edges(node, wired, children[place]),
-                    **self._special(node),
-                    "level": str(self._level(place)),
-                    **paths[place],
-                },
-                wired.inputs,
-            )
-            for place, (node, wired) in enumerate(zip(self._nodes, self._wired, strict=True))
-        ]
+        jobs = []
+        for place, (node, wired) in enumerate(zip(self._nodes, self._wired, strict=True)):
+            fields = self._fields(node)
+            self._add_edges(fields, node, wired, self._children[place])
+            self._add_special(fields, node)
+            fields["level"] = str(self._level(place))
+            path = paths[place]
+            if path is not None:
+                fields["path"] = path
+            jobs.append(NewJob(fields, wired.inputs))
+        return jobs
 
     def roots(self) -> list[int]:
         """Those that may start with the run."""
@@ -107,31 +107,29 @@ class Graph:
             del fields["priority"]
         return fields
 
-    def _edges(self, node: Node, wired: Wired, children: list[int]) -> dict[str, str]:
-        fields = {}
+    def _add_edges(self, fields: dict[str, str], node: Node, wired: Wired, children: Sequence[int]) -> None:
         if wired.parents:
             fields["parents"] = fields["deps"] = str(len(wired.parents))
-        for name, numbers in (
-            ("children", [self._builder.first + place for place in children]),
-            ("refs", wired.refs),
-            ("lists", wired.lists),
-            ("optional", wired.optional),
-        ):
-            if numbers:
-                fields[name] = ranges.pack(numbers)
+        if children:
+            first = self.first
+            fields["children"] = ranges.pack([first + place for place in children] if first else children)
+        if wired.refs:
+            fields["refs"] = ranges.pack(wired.refs)
+        if wired.lists:
+            fields["lists"] = ranges.pack(wired.lists)
+        if wired.optional:
+            fields["optional"] = ranges.pack(wired.optional)
         if node.gate is not None:
             fields.update(gate=str(node.gate.number), shut="1")
-        return fields
 
-    def _special(self, node: Node) -> dict[str, str]:
+    def _add_special(self, fields: dict[str, str], node: Node) -> None:
         if isinstance(node, GatherNode):
-            return {"gives": dumps([["", pieces_of(node.output)]])}
-        if node.number in self._inner:
+            fields["gives"] = dumps([["", pieces_of(node.output)]])
+        elif node.number in self._inner:
             inner = self._inner[node.number]
-            return {"graph": graph_text(inner.first, inner.jobs())}
-        if node.role is None:
-            return {}
-        return self._gate_fields() if node.role is Role.GATE else {"final": node.role.value}
+            fields["graph"] = graph_text(inner.first, inner.jobs())
+        elif node.role is not None:
+            fields.update(self._gate_fields() if node.role is Role.GATE else {"final": node.role.value})
 
     def _gate_fields(self) -> dict[str, str]:
         every = self._gate_every
@@ -141,21 +139,24 @@ class Graph:
         behind = ranges.pack(node.number for node in self._nodes if node.role is None)
         return {"ask_again": str(whole_ms(every)), "paths": json.dumps([["", behind]])}
 
-    def _paths(self) -> list[dict[str, str]]:
+    def _paths(self) -> Sequence[str | None]:
         """The longest way to the end of the graph behind each job, by what is known of runtimes."""
-        nodes, layout, estimates = self._nodes, self._layout, self._around.estimates
+        nodes, layout = self._nodes, self._layout
+        calls = [(id(node.options), node.task.name) for node in nodes]
+        known = {call: self._seconds(node) for call, node in dict(zip(calls, nodes, strict=True)).items()}
+        if not layout.acyclic or not any(known.values()):
+            return [None] * len(nodes)
+        paths = paths_by_number(layout.children, [known[call] for call in calls], layout.order)
+        return [None if path is None else str(whole_ms(path)) for path in paths]
 
-        def seconds(place: int) -> float | None:
-            given = nodes[place].options.estimated_runtime
-            learned = estimates.get(nodes[place].task.name)
-            return given if is_seconds(given) else learned.seconds if learned else None
+    def _seconds(self, node: Node) -> float | None:
+        given = node.options.estimated_runtime
+        learned = self._around.estimates.get(node.task.name)
+        return given if is_seconds(given) else learned.seconds if learned else None
 
-        if not layout.acyclic or not any(seconds(place) for place in range(len(nodes))):
-            return [{} for _ in nodes]
-        paths = remaining_paths(dict(enumerate(layout.children)), seconds, layout.order)
-        found = (paths[place] for place in range(len(nodes)))
-        return [{} if path is None else {"path": str(whole_ms(path))} for path in found]
+
+_LAST = frozenset((Role.ON_FAILURE, Role.FINALLY))
 
 
 def comes_last(node: Node) -> bool:
-    return node.role in (Role.ON_FAILURE, Role.FINALLY)
+    return node.role in _LAST

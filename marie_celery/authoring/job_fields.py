@@ -37,8 +37,21 @@ class JobFields:
         self.executors: set[str] = set()
         """Where there is work to do."""
         self._spec_by_options: dict[int, str] = {}
+        self._fields_of_calls: dict[tuple[int, str], dict[str, str]] = {}
 
     def of(self, node: Node) -> dict[str, str]:
+        """A copy of its own. Calls of one task with the same options share the object, and differ by name alone."""
+        call = (id(node.options), node.task.name)
+        known = self._fields_of_calls.get(call)
+        if known is not None and node.control is None:
+            return {**known, "name": node.name}
+        problems = len(self._problems)
+        fields = self._of(node)
+        if node.control is None and node.options.concurrency_key is None and len(self._problems) == problems:
+            self._fields_of_calls[call] = fields.copy()
+        return fields
+
+    def _of(self, node: Node) -> dict[str, str]:
         options = node.options
         executor = options.executor or ""
         fields = {

@@ -24,22 +24,25 @@ class MapEncoder(ArgumentEncoder):
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         if not args:
             raise PayloadError("map() needs a list, or a reference to one, to take items from")
-        self.check(args, kwargs)
-        lists = [self._list(given, self.parameter(place)) for place, given in enumerate(args)]
-        known = {len(given) for given in lists if isinstance(given, list)}
+        takers = self._signature.names_of_takers(len(args), tuple(kwargs))
+        lists = list(map(self._list, args, takers))
+        known = {len(given) for given in args if not isinstance(given, Ref)}
         if len(known) > 1:
             raise PayloadError(f"map() takes lists of the same length, not of {_lengths(known)}")
         self.lists, self.references = self.references, []
-        named = {name: self.value(given, self.parameter(name)) for name, given in kwargs.items()}
-        return f"{dumps(lists)}\n{dumps(named)}"
+        named = self.named(kwargs, [self._signature.parameter(taker) for taker in takers[len(args) :]])
+        return f"[{','.join(lists)}]\n{named}"
 
-    def _list(self, given: Any, parameter: str) -> Any:
+    def _list(self, given: Any, taker: str) -> str:
         if isinstance(given, Ref):
             self.references.append(given)
-            return describe(given)
+            return dumps(describe(given))
         if not isinstance(given, list | tuple):
             raise PayloadError(f"map() takes lists or references to lists, not {given!r}")
-        return [self.value(item, parameter) for item in given]
+        if not given:
+            return "[]"
+        parameter = self._signature.parameter(taker)
+        return f"[{','.join([self.text(item, parameter) for item in given])}]"
 
 
 def items_of(inputs: str, result_of: Callable[[int], Any], batch: int | None, most: int) -> list[MapItem]:

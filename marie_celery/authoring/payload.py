@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from marie_celery.authoring.reference import Ref
-from marie_celery.authoring.types import Signature
+from marie_celery.authoring.types import Parameter, Signature
 from marie_celery.errors import PayloadError
 
 REF = "$ref"
@@ -35,30 +36,35 @@ class ArgumentEncoder:
 
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Two lines of JSON: the positional arguments, the named ones."""
-        self.check(args, kwargs)
-        positional = [self.value(value, self.parameter(index)) for index, value in enumerate(args)]
-        named = {name: self.value(value, self.parameter(name)) for name, value in kwargs.items()}
-        return f"{dumps(positional)}\n{dumps(named)}"
+        takers = self._signature.takers(len(args), tuple(kwargs))
+        positional = ",".join(map(self.text, args, takers))
+        return f"[{positional}]\n{self.named(kwargs, takers[len(args) :]) if kwargs else '{}'}"
 
-    def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """The function takes such arguments."""
-        try:
-            self._signature.shape.bind(*args, **kwargs)
-        except TypeError as error:
-            raise PayloadError(str(error)) from None
+    def named(self, kwargs: Mapping[str, Any], takers: Sequence[Parameter]) -> str:
+        texts = map(self.text, kwargs.values(), takers)
+        return f"{{{','.join([f'{dumps(name)}:{text}' for name, text in zip(kwargs, texts, strict=True)])}}}"
 
-    def parameter(self, given: int | str) -> str:
-        """Which parameter takes the argument at this place or of this name."""
-        places, rest, named = self._signature.places
-        if isinstance(given, int):
-            return places[given] if given < len(places) else rest
-        return given if given in self._signature.shape.parameters else named
+    def text(self, value: Any, taker: Parameter) -> str:
+        """The JSON of one argument.
 
-    def value(self, value: Any, name: str) -> Any:
-        adapter = self._signature.adapters.get(name)
-        where = f"argument '{name}'"
-        if adapter is None:
-            return encode_value(value, where, self._reference)
+        What most arguments are is written at once; all else is copied first, by rules that say the same of these.
+        """
+        if taker.adapter is not None:
+            return dumps(self._restorable(value, taker.where, taker.adapter))
+        kind = type(value)
+        if kind is str:
+            return dumps(value)
+        if kind is int:
+            return str(value)
+        if kind is Ref:
+            self.references.append(value)
+            return dumps(describe(value)) if value.path else f'{{"{REF}":{value.node.number}}}'
+        if kind is list:
+            return f"[{','.join([self.text(item, taker) for item in value])}]"
+        return dumps(encode_value(value, taker.where, self._reference))
+
+    def _restorable(self, value: Any, where: str, adapter: TypeAdapter[Any]) -> Any:
+        """From what an annotation brings back as it was."""
         before = len(self.references)
         plain = encode_value(value, where, self._reference, lenient=True)
         if len(self.references) > before:
@@ -71,7 +77,7 @@ class ArgumentEncoder:
 
 
 def describe(ref: Ref) -> dict[str, Any]:
-    return {REF: ref.node.number, **({PATH: list(ref.path)} if ref.path else {})}
+    return {REF: ref.node.number, PATH: list(ref.path)} if ref.path else {REF: ref.node.number}
 
 
 def encode_result(value: Any, signature: Signature) -> str:
@@ -88,19 +94,19 @@ def encode_result(value: Any, signature: Signature) -> str:
 
 def encode_value(value: Any, where: str, reference: Callable[[Ref], Any], lenient: bool = False) -> Any:
     """JSON-ready copy of `value`. With `lenient`, other types pass: an annotation brings them back."""
-    if isinstance(value, str | bool | int | None):
-        return value
-    if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise PayloadError(f"{where} is {value}, which JSON cannot carry")
+    if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, Ref):
         return reference(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise PayloadError(f"{where} is {value}, which JSON cannot carry")
+        return value
+    if isinstance(value, (list, tuple)):
         return [encode_value(item, where, reference, lenient) for item in value]
     if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str) and not lenient:
+        for key in () if lenient else value:
+            if not isinstance(key, str):
                 raise PayloadError(f"{where} has the key {key!r}; JSON has only text as keys")
         encoded = {key: encode_value(item, where, reference, lenient) for key, item in value.items()}
         return {LITERAL: encoded} if REF in value or LITERAL in value else encoded
@@ -159,6 +165,5 @@ def _jsonable(value: Any, where: str) -> Any:
 
 
 def _holds_reference(value: Any) -> bool:
-    if isinstance(value, set | frozenset):
-        return any(isinstance(item, Ref) for item in value)
-    return any(isinstance(item, Ref) for item in getattr(value, "__dict__", {}).values())
+    inside = value if isinstance(value, (set, frozenset)) else getattr(value, "__dict__", {}).values()
+    return Ref in map(type, inside)

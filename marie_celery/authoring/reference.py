@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from marie_celery.authoring.nodes import Node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Ref:
     """Stands for the result of a node. Passing it to another task makes an edge.
 
     `ref["total"]` and `ref[0]` refer to a part of the result; a part of a result that is not there is None.
+    Never changed; it is not frozen because there is one for each job, and those take three times as long to make.
     """
 
     node: Node
-    path: tuple[str | int, ...] = field(default=())
+    path: tuple[str | int, ...] = ()
     is_optional: bool = False
 
     def __getitem__(self, part: str | int) -> Ref:

@@ -45,6 +45,7 @@ class Task(Generic[P, R]):
     ) -> None:
         self.function = function
         self.name = name
+        self.short_name = name.rpartition(".")[2]
         self.job_options = options
         self.retry_on = retry_on
         self.give_up_on = give_up_on
@@ -56,10 +57,6 @@ class Task(Generic[P, R]):
     def executor(self) -> str:
         assert self.job_options.executor
         return self.job_options.executor
-
-    @property
-    def short_name(self) -> str:
-        return self.name.rpartition(".")[2]
 
     @property
     def is_async(self) -> bool:

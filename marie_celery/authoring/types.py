@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
@@ -25,6 +25,21 @@ _KINDS = (
 )
 
 
+# How many kinds of calls of one function are kept; with *args and **kwargs there is no end to them.
+_MOST_CALLS = 100
+
+
+class Parameter(NamedTuple):
+    """Who takes an argument of a call."""
+
+    name: str
+    where: str
+    """How problems name it."""
+    hint: Any
+    adapter: TypeAdapter[Any] | None
+    """None if JSON carries it by itself."""
+
+
 def is_plain(annotation: Any) -> bool:
     """JSON carries values of this type as they are."""
     if get_origin(annotation) in _PLAIN_CONTAINERS:
@@ -41,6 +56,7 @@ class Signature:
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._function = function
         self._name = name
+        self._takers: dict[tuple[int, tuple[str, ...]], tuple[Parameter, ...]] = {}
 
     @cached_property
     def shape(self) -> inspect.Signature:
@@ -53,6 +69,31 @@ class Signature:
         rest, named = kinds[inspect.Parameter.VAR_POSITIONAL], kinds[inspect.Parameter.VAR_KEYWORD]
         places = kinds[inspect.Parameter.POSITIONAL_ONLY] + kinds[inspect.Parameter.POSITIONAL_OR_KEYWORD]
         return places, "".join(rest), "".join(named)
+
+    def takers(self, count: int, names: tuple[str, ...]) -> tuple[Parameter, ...]:
+        """Who takes the arguments of a call: so many by place, then these by name. PayloadError if nobody would.
+
+        It depends on nothing else, so calls that look alike share the answer.
+        """
+        known = self._takers.get((count, names))
+        if known is None:
+            known = tuple(map(self.parameter, self.names_of_takers(count, names)))
+            if len(self._takers) < _MOST_CALLS:
+                self._takers[count, names] = known
+        return known
+
+    def names_of_takers(self, count: int, names: tuple[str, ...]) -> list[str]:
+        """The same without a look at annotations: one that is no good harms only who gives a value to it."""
+        try:
+            self.shape.bind(*range(count), **dict.fromkeys(names))
+        except TypeError as error:
+            raise PayloadError(str(error)) from None
+        places, rest, named = self.places
+        by_place = [*places[:count], *[rest] * (count - len(places))]
+        return by_place + [name if name in self.shape.parameters else named for name in names]
+
+    def parameter(self, name: str) -> Parameter:
+        return Parameter(name, f"argument '{name}'", self.hints.get(name, Any), self.adapters.get(name))
 
     @cached_property
     def hints(self) -> dict[str, Any]:

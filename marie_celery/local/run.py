@@ -83,9 +83,8 @@ class LocalRun(Run):
             raise RunFailed(self.id, state, self._errors())
         jobs = self._engine.jobs
         results = {job.number: job.result for job in jobs}
-        return assemble(
-            json.loads(self._new.fields["output"]), results, lambda number: self._view(jobs[number]), self._tasks
-        )
+        returns = self._new.returns()
+        return assemble(json.loads(returns.output), results, returns, self._tasks)
 
     def _errors(self) -> dict[str, str]:
         failed = (job for job in self._engine.jobs if job.state is WorkState.FAILED and job.error)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 
 def pack(numbers: Iterable[int]) -> str:
     """Keeps the order given; neighbours that count up by one are joined."""
+    if isinstance(numbers, list) and len(numbers) == 1:  # most lists are of one
+        return str(numbers[0])
     parts: list[str] = []
     first = last = -2
     for number in numbers:

@@ -33,7 +33,9 @@ class Life(Caller):
                 arguments += [len(run.executors), *run.executors]
             arguments += [first, len(chunk)]
             for job in chunk:
-                arguments += [job.inputs, *counted(job.fields)]
+                arguments += job.inputs, len(job.fields)
+                for pair in job.fields.items():
+                    arguments += pair
             code, answer = self.call("submit", *arguments)
             if code == Code.DUPLICATE:
                 raise DuplicateRun(run.key, answer)

@@ -9,11 +9,12 @@ from typing import Any
 from redis import Redis
 
 from marie_celery.errors import UnknownJob, UnknownRun
+from marie_celery.model.control import Control
 from marie_celery.model.states import RunState, WorkState
 from marie_celery.planning.estimates import RuntimeEstimate
 from marie_celery.resources import ResourceSettings
 from marie_celery.store.keys import Keys, job_id, number_of, run_of
-from marie_celery.store.records import JobView, RunView
+from marie_celery.store.records import JobView, Returns, RunView
 from marie_celery.store.resources import Definition
 
 PAGE = 500
@@ -47,6 +48,16 @@ class Reader:
             raise UnknownRun(run_id)
         return RunState(state)
 
+    def end_of(self, run_id: str) -> RunState | None:
+        """How a run has ended; None if it has not."""
+        with self.client.pipeline(transaction=False) as pipe:
+            pipe.hget(self.keys.run(run_id), "state")
+            pipe.lindex(self.keys.done(run_id), 0)
+            state, end = pipe.execute()
+        if state is None or state == "staging":
+            raise UnknownRun(run_id)
+        return RunState(end) if end else None
+
     def job(self, job: str) -> JobView:
         fields = self.client.hgetall(self.keys.job(job))
         if not fields:
@@ -69,18 +80,21 @@ class Reader:
                 if fields:
                     yield _job_view(job, fields, error)
 
-    def jobs_by_number(self, run_id: str, numbers: Sequence[int]) -> dict[int, JobView]:
-        """Some jobs of a run, without their errors."""
-        found: dict[int, JobView] = {}
+    def returns(self, run_id: str, output: str, numbers: Sequence[int]) -> Returns:
+        """What is to be known of the jobs whose results go into the output of a run."""
+        tasks: dict[int, str] = {}
+        maps: set[int] = set()
         for first in range(0, len(numbers), PAGE):
             page = numbers[first : first + PAGE]
             with self.client.pipeline(transaction=False) as pipe:
                 for number in page:
-                    pipe.hgetall(self.keys.job(job_id(run_id, number)))
+                    pipe.hmget(self.keys.job(job_id(run_id, number)), "task", "control")
                 answers = pipe.execute()
-            for number, fields in zip(page, answers, strict=True):
-                found[number] = _job_view(job_id(run_id, number), fields, None)
-        return found
+            for number, (task, control) in zip(page, answers, strict=True):
+                tasks[number] = task
+                if control == Control.MAP:
+                    maps.add(number)
+        return Returns(output, tasks, maps)
 
     def results(self, run_id: str, numbers: Sequence[int]) -> dict[int, str | None]:
         found: dict[int, str | None] = {}

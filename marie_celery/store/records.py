@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from marie_celery.model.states import RunState, WorkState
 
 
-@dataclass(frozen=True, slots=True)
-class NewJob:
+class NewJob(NamedTuple):
     """A job of a submission: the fields of its hash, and its inputs as text."""
 
     fields: Mapping[str, str]
@@ -28,6 +28,23 @@ class NewRun:
     duplicates: str = "reject_duplicate"
     highlander: str = ""
     """The name under which only one run may be under way and one may wait."""
+
+    def returns(self) -> Returns:
+        tasks = [job.fields["task"] for job in self.jobs]
+        maps = {number for number, job in enumerate(self.jobs) if job.fields.get("control") == "map"}
+        return Returns(self.fields["output"], tasks, maps)
+
+
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """What a run gives when it has completed, but for the results. Nothing of it changes after the submit."""
+
+    output: str
+    """As JSON, with references where results go."""
+    tasks: Sequence[str] | Mapping[int, str]
+    """By the number of the job; at least of those that the output refers to."""
+    maps: Collection[int]
+    """Jobs whose result is a list of what their task gives."""
 
 
 @dataclass(frozen=True, slots=True)
