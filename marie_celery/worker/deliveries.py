@@ -16,7 +16,7 @@ from marie_celery.worker.task import is_attempt
 
 
 def keep_ours_in_memory(channel: Any) -> None:
-    """For a channel that has not been used yet. On other brokers, or without kombu's notes, there is nothing to save."""
+    """Of a channel that was not used yet. On other brokers, or where kombu notes nothing, there is nothing to do."""
     if isinstance(channel, Channel) and channel.QoS is QoS:
         channel.QoS = Deliveries
 
@@ -24,8 +24,8 @@ def keep_ours_in_memory(channel: Any) -> None:
 class Deliveries(QoS):  # type: ignore[misc]
     """Messages that are not ours stay kombu's.
 
-    One of ours that is given back (refused, or not begun when the worker ends) goes to its queue as any other would: the
-    next worker has it at once. If that fails, or the worker has no time for it, the lease brings it back.
+    One of ours that is given back, or that no process has begun when the worker ends, goes to its queue like any other:
+    so the next worker has it at once. If that fails, or the worker is killed, the lease brings the job back.
     """
 
     def append(self, message: Any, delivery_tag: str) -> None:
@@ -50,7 +50,7 @@ class Deliveries(QoS):  # type: ignore[misc]
         message = self._ours(tag)
         if message is None:
             super().restore_by_tag(tag, client, leftmost)
-        elif tag not in self._dirty:
+        elif tag not in self._dirty:  # what was acknowledged is here until the next message comes
             info = message.delivery_info
             with self.pipe_or_acquire(client=client) as pipe:
                 self.channel._do_restore_message(message._raw, info["exchange"], info["routing_key"], pipe, leftmost)
@@ -62,4 +62,6 @@ class Deliveries(QoS):  # type: ignore[misc]
 
 
 def is_ours(message: Any) -> bool:
-    return is_attempt((message.headers or {}).get("id"))
+    """Of anything that may come by a queue, from whatever wrote it."""
+    number = (message.headers or {}).get("id")
+    return isinstance(number, str) and is_attempt(number)
