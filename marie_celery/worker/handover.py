@@ -1,0 +1,22 @@
+"""From the parent process of a prefork pool to one of its children.
+
+Celery leaves what is to be written to the next round of its loop, which first asks which pipes can be written to. The
+pipe of an idle process is empty, so nobody needs to ask; the round is a tenth and more of what the parent does for a
+message, and the job waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.concurrency.asynpool import AsynPool
+
+
+def hand_over(consumer: Any) -> None:
+    """What waits longest goes to an idle process now. If its pipe takes only a part of it, the loop writes the rest."""
+    pool = getattr(consumer.pool, "_pool", None)
+    if not isinstance(pool, AsynPool) or consumer.hub is None:
+        return
+    idle = pool._all_inqueues - pool._active_writes - pool._busy_workers
+    if idle and pool.outbound_buffer:
+        consumer.hub.consolidate_callback([min(idle)])
