@@ -1,7 +1,7 @@
 """From the parent process of a prefork pool to one of its children.
 
 Celery leaves what is to be written to the next round of its loop, which first asks which pipes can be written to. The
-pipe of an idle process is empty, so nobody needs to ask; the round is a tenth and more of what the parent does for a
+pipe of an idle process is empty, so nobody needs to ask; the round is about a tenth of what the parent does for a
 message, and the job waits for it.
 """
 
