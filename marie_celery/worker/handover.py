@@ -18,5 +18,11 @@ def hand_over(consumer: Any) -> None:
     if not isinstance(pool, AsynPool) or consumer.hub is None:
         return
     idle = pool._all_inqueues - pool._active_writes - pool._busy_workers
-    if idle and pool.outbound_buffer:
-        consumer.hub.consolidate_callback([min(idle)])
+    if idle and pool.outbound_buffer and _is_alive(pool, pipe := min(idle)):
+        consumer.hub.consolidate_callback([pipe])
+
+
+def _is_alive(pool: AsynPool, pipe: int) -> bool:
+    """The loop may not have heard of a death yet; what such a process were given would count as its crash."""
+    process = pool._fileno_to_inq.get(pipe)
+    return process is not None and process._is_alive()

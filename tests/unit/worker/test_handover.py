@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -37,7 +38,15 @@ class Worker:
         while not condition():
             self.hub.run_once()
 
+    def kill(self) -> None:
+        """All processes of the pool, without a word to the loop."""
+        for process in self.pool._pool._pool:
+            if process._is_alive():
+                os.kill(process.pid, signal.SIGKILL)
+                process._popen.wait()
+
     def close(self) -> None:
+        self.kill()  # to ask them takes seconds
         self.pool.terminate()
         self.hub.close()
 
@@ -80,6 +89,13 @@ def test_a_message_that_is_larger_than_a_pipe_arrives_whole(worker: Worker) -> N
     hand_over(worker)
     worker.until(lambda: bool(sizes))
     assert sizes == [2_000_000]
+
+
+def test_a_process_that_has_just_died_is_given_nothing(worker: Worker) -> None:
+    worker.kill()
+    worker.pool.apply_async(os.getpid)
+    hand_over(worker)
+    assert worker.waiting == 1
 
 
 def test_other_pools_have_nothing_to_hand_over() -> None:
