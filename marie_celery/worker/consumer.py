@@ -12,12 +12,20 @@ from typing import Any
 
 from celery.worker.consumer import Consumer
 
+from marie_celery.worker.deliveries import keep_ours_in_memory
+
 log = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = 1
 
 
 class SteadfastConsumer(Consumer):  # type: ignore[misc]
+    def connection_for_read(self, heartbeat: float | None = None) -> Any:
+        """Of each connection, also after the first was lost: before anything asks its channel for what it notes."""
+        connection = super().connection_for_read(heartbeat)
+        keep_ours_in_memory(connection.default_channel)
+        return connection
+
     def ensure_connected(self, conn: Any) -> Any:
         conn.ensure_connection = partial(
             conn.ensure_connection, interval_start=RECONNECT_SECONDS, interval_step=0, interval_max=RECONNECT_SECONDS

@@ -1,7 +1,8 @@
 """How a worker takes a message of ours: as Celery does, but the process that gets it may go on with other jobs.
 
-Celery builds the way of a message through a worker once per task, from a consumer and its pool. It gets both with one
-difference: where the pool is told to trace a task, it is told to run a relay that begins with it.
+Celery builds the way of a message through a worker once per task, from a consumer and its pool. It gets both with two
+differences: where the pool is told to trace a task, it is told to run a relay that begins with it; and an idle process
+is given it at once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from celery.worker.strategy import default
 
+from marie_celery.worker.handover import hand_over
 from marie_celery.worker.relay import TRACES, WISH
 from marie_celery.worker.task import is_attempt
 
@@ -18,14 +20,14 @@ from marie_celery.worker.task import is_attempt
 def relaying(task: Any, app: Any, consumer: Any, **options: Any) -> Any:
     from marie_celery.extension import Marie
 
-    seconds = Marie.of(app).settings.relay_seconds
-    return default(task, app, _Consumer(consumer, seconds) if _may_relay(consumer, seconds) else consumer, **options)
+    seconds = Marie.of(app).settings.relay_seconds if _may_relay(consumer) else 0
+    return default(task, app, _Consumer(consumer, seconds), **options)
 
 
-def _may_relay(consumer: Any, seconds: float) -> bool:
+def _may_relay(consumer: Any) -> bool:
     """Not where a process counts its tasks or a clock runs for each: they mean jobs, and the parent sees messages."""
     limits = ("max_tasks_per_child", "time_limit", "soft_time_limit")
-    return seconds > 0 and not any(getattr(consumer.controller, name, None) for name in limits)
+    return not any(getattr(consumer.controller, name, None) for name in limits)
 
 
 class _Consumer:
@@ -47,12 +49,16 @@ class _Pool:
 
     def apply_async(self, target: Callable[..., Any], args: tuple[Any, ...], **options: Any) -> Any:
         _, task_id, request, *_ = args
+        if not is_attempt(task_id):
+            return self._consumer.pool.apply_async(target, args=args, **options)
         has_limit = options.get("timeout") or options.get("soft_timeout")
-        if is_attempt(task_id) and target in TRACES and not has_limit:
+        if self._seconds > 0 and target in TRACES and not has_limit:
             hostname = self._consumer.hostname
             request[WISH] = {"seconds": self._seconds, "hostname": hostname, "events": self._sends_events()}
             target = TRACES[target]
-        return self._consumer.pool.apply_async(target, args=args, **options)
+        result = self._consumer.pool.apply_async(target, args=args, **options)
+        hand_over(self._consumer)
+        return result
 
     def _sends_events(self) -> bool:
         eventer = self._consumer.event_dispatcher

@@ -14,7 +14,7 @@ from own_cluster import OwnCluster, own_cluster
 from waiting import eventually
 
 from marie_celery import RunState, WorkState
-from marie_celery.store.keys import job_id
+from marie_celery.store.keys import attempt_id, job_id
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,23 @@ def test_the_jobs_of_a_killed_worker_run_again_in_time(tmp_path: Path, lease: fl
         begun = [int(event["at"]) for event in dags.events(submitted.id) if event["to"] == "active"]
         assert len(begun) == 2
         assert (begun[1] - killed_ms) / 1000 < bound
+
+
+def test_a_message_that_a_killed_worker_had_not_begun_is_sent_again(tmp_path: Path) -> None:
+    with own_cluster(tmp_path) as cluster:
+        dags = cluster.dags
+        cluster.start_scheduler()
+        first = cluster.start_ready_worker("first")
+        for pid in cluster.children("first"):
+            os.kill(pid, signal.SIGSTOP)
+        run = dags.single.submit("add", [1])
+        (attempt,) = eventually(lambda: (dags.app.control.inspect([first]).reserved() or {}).get(first))
+        assert not dags.marie.store.client.exists("unacked", "main"), "the worker alone knows of it"
+        cluster.kill("first")
+        second = cluster.start_ready_worker("second")
+        assert run.result(timeout=30) == 2
+        assert attempt["id"] == attempt_id(job_id(run.id, 0), 1)
+        assert [(job.worker, job.attempt) for job in run.jobs()] == [(second, 2)]
 
 
 def test_a_killed_process_of_the_pool_is_noticed_at_once(cluster: OwnCluster, tmp_path: Path) -> None:
