@@ -118,6 +118,9 @@ def encode_value(value: Any, where: str, reference: Callable[[Ref], Any], lenien
     )
 
 
+_loads = json.JSONDecoder().decode
+
+
 def decode_value(value: Any, result_of: Callable[[int], Any]) -> Any:
     """The value again, with the results that it refers to."""
     if isinstance(value, list):
@@ -139,8 +142,8 @@ def decode_value(value: Any, result_of: Callable[[int], Any]) -> Any:
 def decode_arguments(text: str, result_of: Callable[[int], Any]) -> tuple[list[Any], dict[str, Any]]:
     positional, _, named = text.partition("\n")
     return (
-        decode_value(json.loads(positional), result_of),
-        decode_value(json.loads(named), result_of),
+        decode_value(_loads(positional), result_of),
+        decode_value(_loads(named), result_of) if named != "{}" else {},
     )
 
 

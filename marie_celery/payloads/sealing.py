@@ -16,6 +16,7 @@ import logging
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from marie_celery.config import Settings
 from marie_celery.errors import ConfigError, PayloadError
@@ -42,7 +43,10 @@ class Payloads:
 
     @classmethod
     def of(cls, store: Store) -> Payloads:
-        return cls(store.settings, store_of(store.settings, store.client, store.keys))
+        found = _made.get(store)
+        if found is None:
+            found = _made[store] = cls(store.settings, store_of(store.settings, store.client, store.keys))
+        return found
 
     def seal(self, text: str, attempt: str, what: str = "the result", most: int | None = None) -> str:
         """What Redis keeps of the result of an attempt. Raises PayloadError if it is too large for that."""
@@ -131,6 +135,9 @@ class Payloads:
 
 def _is_sealed(found: dict[str, Any]) -> bool:
     return len(found) == 1 and MARK in found
+
+
+_made: WeakKeyDictionary[Store, Payloads] = WeakKeyDictionary()
 
 
 def _escaped(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from marie_celery.errors import DuplicateRun, RunWaits, ServerError
@@ -73,17 +74,18 @@ class Life(Caller):
     ) -> Ended:
         """The attempt completed with this result, or was skipped for this reason. With the id of a Celery message the
         worker is ready to go on under it, and may be given the next job in the same step."""
-        settings = self.settings
-        leases_ms = in_ms(settings.run_ttl_seconds), in_ms(settings.lease_ttl_seconds)
-        answer = self.call(
-            "finish", job, token, worker, how, text, message, leases_ms[0], settings.max_concurrency, leases_ms[1]
-        )
+        answer = self.call("finish", job, token, worker, how, text, message, *self._finish_settings)
         if answer[0] != Code.OK:
             return Ended(False)
         if len(answer) < 2 or not answer[1]:
             return Ended(True)
         next_job, next_token, *known = answer[1]
         return Ended(True, Taken(next_job, int(next_token), _started(known)))
+
+    @cached_property
+    def _finish_settings(self) -> tuple[int, int, int]:
+        settings = self.settings
+        return in_ms(settings.run_ttl_seconds), settings.max_concurrency, in_ms(settings.lease_ttl_seconds)
 
     def wait(self, job: str, token: int, worker: str, reason: str, seconds: float | None = None) -> bool:
         """The attempt says that it is too early; it is asked again, after so many seconds or as its options say."""
@@ -122,7 +124,7 @@ def _started(known: Sequence[Any]) -> Started:
     return Started(
         inputs=inputs,
         job=as_mapping(fields),
-        results={int(number): result for number, result in pairs(results)},
+        results={int(number): result for number, result in pairs(results)} if results else {},
         dag=dag,
-        items={name: tuple(items.split(",")) for name, items in json.loads(booked or "[]") if items},
+        items={name: tuple(items.split(",")) for name, items in json.loads(booked) if items} if booked else {},
     )

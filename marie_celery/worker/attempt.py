@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
@@ -16,7 +16,7 @@ from marie_celery.store.patience import patient
 from marie_celery.store.records import Started
 from marie_celery.store.store import Store
 from marie_celery.worker.calling import Call, describe_error, is_final
-from marie_celery.worker.current import CurrentJob, as_current
+from marie_celery.worker.current import CurrentJob, become_current, stop_being_current
 from marie_celery.worker.environment import items_in_environment
 from marie_celery.worker.progress import Progress
 from marie_celery.worker.relay import already_begun, message_of, message_to_go_on, pass_on
@@ -73,12 +73,13 @@ class Attempt:
 
     def _call(self, started: Started) -> tuple[Any, str]:
         call = Call(self.task, started.inputs, started.results.get, self.payloads, is_batch="batch" in started.job)
-        with (
-            Progress(self.store, self.job_id, self.token) as progress,
-            as_current(self._describe(started, call.args, call.kwargs, progress)),
-            items_in_environment(started.items),
-        ):
-            value, text = call.make(self.attempt, message_of(self.attempt))
+        with Progress(self.store, self.job_id, self.token) as progress:
+            before = become_current(self._describe(started, call.args, call.kwargs, progress))
+            try:
+                with items_in_environment(started.items) if started.items else nullcontext():
+                    value, text = call.make(self.attempt, message_of(self.attempt))
+            finally:
+                stop_being_current(before)
         if "ask_again" in started.job and not value:
             raise Wait(f"the gate answered {value!r}")
         return value, text

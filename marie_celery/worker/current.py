@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +53,19 @@ def current_job() -> CurrentJob:
     return job
 
 
+def become_current(job: CurrentJob) -> Token[CurrentJob | None]:
+    """Returns what `stop_being_current` wants."""
+    return _current.set(job)
+
+
+def stop_being_current(token: Token[CurrentJob | None]) -> None:
+    _current.reset(token)
+
+
 @contextmanager
 def as_current(job: CurrentJob) -> Iterator[None]:
-    token = _current.set(job)
+    token = become_current(job)
     try:
         yield
     finally:
-        _current.reset(token)
+        stop_being_current(token)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from types import TracebackType
 from typing import Self
 
 from redis import RedisError
@@ -65,9 +64,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

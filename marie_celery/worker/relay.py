@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from celery import current_app
+from celery.app.task import Context
 from celery.app.trace import fast_trace_task, trace_task, trace_task_ret
 
 from marie_celery.clock import Clock, SystemClock
@@ -91,13 +92,14 @@ TRACES: Mapping[Callable[..., Any], Callable[..., Any]] = {fast_trace_task: fast
 
 def _run(trace: Callable[..., Any], name: str, attempt: str, request: dict[str, Any], *body: Any) -> Any:
     wish = request.pop(WISH)
-    template = dict(request)
+    # The headers of the user's own are looked for once, not for each job.
+    template = {**request, "hostname": wish["hostname"], "headers": Context(request).headers}
     before = _baton.set(baton := Baton(attempt, wish["seconds"], SystemClock()))
     events = RelayEvents.of(current_app, wish["hostname"]) if wish["events"] else None
     try:
         answer = trace(name, attempt, request, *body)
         while (taken := baton.take()) is not None:
-            _go_on(taken, {**template, "hostname": wish["hostname"]}, events)
+            _go_on(taken, template.copy(), events)
     finally:
         _baton.reset(before)
         if events is not None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from celery import signals
+from celery import current_app, signals
 from celery.app.defaults import DEFAULTS
 from redis import RedisError
 
@@ -79,7 +79,13 @@ def install(marie: Marie) -> None:
         except (RedisError, UnknownJob) as problem:
             log.warning("could not cancel the revoked %s (%s)", request.id, problem)
 
+    def open_line(**_: Any) -> None:
+        """In a process that runs one job at a time."""
+        if current_app._get_current_object() is app:
+            marie.store.open_line(marie.settings.look_seconds)
+
     uid = f"marie-{id(app)}"
+    signals.worker_process_init.connect(open_line, weak=False, dispatch_uid=f"{uid}-line")
     signals.celeryd_init.connect(serve_all_executors, weak=False, dispatch_uid=f"{uid}-queues")
     signals.task_revoked.connect(cancel_revoked, weak=False, dispatch_uid=f"{uid}-revoked")
     signals.task_unknown.connect(report_unknown_task, weak=False, dispatch_uid=f"{uid}-unknown")

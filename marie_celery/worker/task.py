@@ -23,7 +23,8 @@ def is_attempt(task_id: str | None) -> bool:
 
 def runs_a_job(task: Any) -> bool:
     """Is this Celery task called for a job, or plainly?"""
-    return not task.request.called_directly and is_attempt(task.request.id)
+    request = task.request
+    return not request.called_directly and is_attempt(request.id)
 
 
 def run_attempt(task: Any) -> Any:
