@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from marie_celery.store.codes import Code
 from marie_celery.store.keys import run_of, split_attempt
+from marie_celery.store.records import Message
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import NOW
 from tests.stateful import invariants
@@ -20,6 +21,8 @@ from tests.stateful.reference import AT_WORK, ModelJob, Reference
 
 WORKERS = ("w0", "w1", "w2")
 MOST_PLANNED = 10
+MESSAGE = Message("mail", '"@attempt@"')
+"""Once a scheduler has sent one of its kind, other steps send it too."""
 
 
 @dataclass(slots=True)
@@ -72,8 +75,12 @@ class World:
     ) -> None:
         """frees: attempts that may have lost their slot by this step. wakes: new work has to wake the scheduler."""
         self.steps += 1
+        sent = self._open_mail()
         before, self.now = self.now, self._look()
-        for job, state in self.model.accept(self.now, foretold or {}, granted):
+        foretold = {**dict.fromkeys(sent, "dispatched"), **(foretold or {})}
+        for job, state in self.model.accept(self.now, foretold, {*granted, *sent}):
+            if job.id in sent:
+                self._judge_message(job, before)
             if state in AT_WORK and job.state in {"cancelled", "expired"}:
                 self.stopping.add(job.attempt)
         for executor in EXECUTORS:
@@ -89,6 +96,23 @@ class World:
         if not self.now.pieces:
             invariants.check_nothing_is_forgotten(self.model, self.now)
             self._forget_what_is_gone()
+
+    def _open_mail(self) -> list[str]:
+        """The jobs for which messages have been sent since the last look, by a scheduler or by a step of others."""
+        sent = [text.strip('"') for text in reversed(self.store.client.lrange(MESSAGE.queue_key, 0, -1))]
+        self.store.client.delete(MESSAGE.queue_key)
+        self.mail += sent
+        self.history += sent
+        return [split_attempt(attempt)[0] for attempt in sent]
+
+    def _judge_message(self, job: ModelJob, before: Picture) -> None:
+        executor = job.plot.executor
+        assert job.verdict() == "run", f"{job.id} was sent, and its parents say {job.verdict()}"
+        was_cancelled = job.run.id in before.runs and job.run.cancelled_in(before)
+        is_stopped = was_cancelled or self.model.held_back(job)
+        assert not is_stopped, f"{job.id} was sent and is held back"
+        most = max(self.now.capacity(executor), len(before.holders(executor)))
+        assert len(self.now.holders(executor)) <= most, f"more jobs than slots of {executor}"
 
     def _judge_refusal(self, attempt: str) -> None:
         """A stale write changes nothing but the counter; a slot that the attempt itself had is free."""
@@ -130,12 +154,9 @@ class World:
 
     def dispatch(self, jobs: Sequence[str]) -> None:
         codes = self._codes(jobs)
-        claims = self.store.dispatch([], [(job, 0) for job in jobs])
+        claims = self.store.dispatch([MESSAGE], [(job, 1) for job in jobs])
         assert [claim.code for claim in claims] == codes
         granted = [claim.job_id for claim in claims if claim.code == Code.OK]
-        sent = [f"{claim.job_id}.{claim.token}" for claim in claims if claim.code == Code.OK]
-        self.mail += sent
-        self.history += sent
         self._judge(dict.fromkeys(granted, "dispatched"), granted=granted)
 
     def _codes(self, jobs: Sequence[str]) -> list[int]:

@@ -14,7 +14,7 @@
 -- @include sending
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
-local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at', 'needs')
+local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at', 'needs', 'children', 'map', 'paths')
 local executor = job[3]
 if executor then
   is_quiet(executor)
@@ -26,10 +26,13 @@ if job[1] ~= 'active' or job[2] ~= token then
   return { STALE }
 end
 
-calls_for = { [executor] = true }
+calls_for, at_hand = { [executor] = true }, {}
+families[id] = { job[7], job[8], job[9] }
 if ARGV[6] == 'completed' then
   redis.call('HSET', run_key(run_of(id)) .. ':results', number_of(id), ARGV[7])
-  observe_runtime(job[4], NOW - tonumber(job[5]))
+  -- Of a long run the first jobs tell how long a task takes, and after them every eighth.
+  local number = tonumber(number_of(id))
+  if number < 64 or number % 8 == 0 then observe_runtime(job[4], NOW - tonumber(job[5])) end
   end_job(id, 'active', 'completed', nil, worker)
 else
   end_job(id, 'active', 'skipped', ARGV[7], worker)

@@ -14,6 +14,7 @@ local P = KEYS[1] -- @fresh
 local NOW_US = microseconds() -- @fresh
 local NOW = math.floor(NOW_US / 1000) -- @fresh
 local NOW_TEXT = string.format('%d', NOW) -- @fresh
+local EVENTS = P .. 'events' -- @fresh
 local unpack = unpack or table.unpack
 
 local function int(number)
@@ -71,13 +72,13 @@ end
 local function event(subject, id, from, to, why, by)
   local has_why, has_by = why and why ~= '', by and by ~= ''
   if has_why and has_by then
-    redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+    redis.call('XADD', EVENTS, 'MAXLEN', '~', ARGV[2], '*',
       subject, id, 'from', from, 'to', to, 'at', NOW_TEXT, 'why', why, 'by', by)
   elseif has_why or has_by then
-    redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+    redis.call('XADD', EVENTS, 'MAXLEN', '~', ARGV[2], '*',
       subject, id, 'from', from, 'to', to, 'at', NOW_TEXT, has_why and 'why' or 'by', has_why and why or by)
   else
-    redis.call('XADD', P .. 'events', 'MAXLEN', '~', ARGV[2], '*',
+    redis.call('XADD', EVENTS, 'MAXLEN', '~', ARGV[2], '*',
       subject, id, 'from', from, 'to', to, 'at', NOW_TEXT)
   end
 end

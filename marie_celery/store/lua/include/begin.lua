@@ -5,6 +5,7 @@
 local begin
 do
   local function results_of(run, refs)
+    if tonumber(refs) then return { refs, redis.call('HGET', run .. ':results', refs) } end
     local results, batch = {}, {}
     local function fetch()
       local found = redis.call('HMGET', run .. ':results', unpack(batch))

@@ -23,9 +23,21 @@ local function lane_in_turn(executor)
   return tenant and tenant ~= NOBODY and tenant or nil
 end
 
+-- One that has not been put down yet, if it is better than the first of the line.
+local function best_at_hand(executor, first)
+  local best, score = first[1], tonumber(first[2])
+  for _, job in ipairs(at_hand) do
+    if job.executor == executor and (not best or job.score < score or (job.score == score and job.id < best)) then
+      best, score = job.id, job.score
+    end
+  end
+  return best
+end
+
 -- Mirrors planning/share.py. Returns the job, and whether jobs of active and of new runs wait for this choice; or nil,
 -- and whether there are some to choose from by other means.
-local function best_of(executor)
+local best_of
+function best_of(executor)
   local tenant = not is_quiet(executor) and lane_in_turn(executor) or nil
   local lane = lane_of(executor, tenant)
   if not quiet[executor] and redis.call('EXISTS', P .. 'stale:ready:' .. lane, P .. 'stale:new:' .. lane) > 0 then
@@ -33,6 +45,11 @@ local function best_of(executor)
   end
   local active = redis.call('ZRANGE', ready_key(lane), 0, 0, 'WITHSCORES')
   local new = redis.call('ZRANGE', new_key(lane), 0, 0, 'WITHSCORES')
+  if at_hand and at_hand[1] then
+    if not new[1] and not tenant then return best_at_hand(executor, active), false end
+    put_down()
+    return best_of(executor)
+  end
   if new[1] and not may_begin() then return active[1], not active[1] end
   if not active[1] or not new[1] then return active[1] or new[1], false end
   if planner().share >= 0 then

@@ -146,9 +146,34 @@ end
 -- Jobs that this call has given a place, with the facts that gave it to them.
 local placed = {} -- @fresh
 
+-- A job that is ready now may be gone before the call is over. Where a script says so (a table here, not nil), the first few
+-- are kept at hand and are given their place when it is known that they stay: put_down().
+local at_hand -- @fresh
+local AT_HAND = 4
+
+local function put_down()
+  local jobs = at_hand or NEEDS_NOTHING
+  at_hand = nil
+  for _, job in ipairs(jobs) do
+    redis.call('ZADD', ready_key(job.executor), int(job.score), job.id)
+    if job.change then redis.call('ZADD', P .. 'rerank', int(job.change), job.id) end
+  end
+end
+
+local function was_at_hand(id)
+  for i, job in ipairs(at_hand or NEEDS_NOTHING) do
+    if job.id == id then
+      table.remove(at_hand, i)
+      return true
+    end
+  end
+  return false
+end
+
 local PLACES_OF_READY = { 'ready:', 'new:', 'stale:ready:', 'stale:new:' }
 local function leave_ready(id, executor, tenant)
   placed[id] = nil
+  if was_at_hand(id) then return end
   redis.call('ZREM', P .. 'rerank', id)
   local lane = lane_of(executor, tenant)
   for _, name in ipairs(PLACES_OF_READY) do
@@ -182,6 +207,12 @@ local function put_in_place(id, job, is_new_there)
   local refused = worth_a_line(obstacles(id, executor, job, standing))
   if #refused > 0 then
     park(id, executor, standing, refused)
+  elseif at_hand and is_new_there and job.activated and not job.tenant and #at_hand < AT_HAND
+    and not is_shared(executor) then
+    job.score, job.change = score, change
+    at_hand[#at_hand + 1] = job
+    placed[id] = job
+    return job, executor
   else
     redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. lane_of(executor, job.tenant), int(score), id)
     on_offer(executor, job.tenant)

@@ -58,6 +58,7 @@ do
     for executor in pairs(executors) do
       if fill(executor, lease) then wake() end
     end
+    put_down()
     if next(placed) or has_parked or (overall > 0 and overall < math.huge) then wake() end
   end
 end

@@ -19,6 +19,9 @@ local function visit_within_budget(item, text, visit)
   end
 end
 
+-- Of jobs that the caller has read already: children, map, paths.
+local families = {} -- @fresh
+
 local SETTLE
 do
   local function is_over(run)
@@ -63,14 +66,18 @@ do
   local function spread(item)
     local run = run_of(item[2])
     if is_over(run) then return end
-    local job = redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths')
+    local job = families[item[2]] or redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths')
     if job[2] then
       item_ended(job_id(run, job[2]), item[3])
       return
     end
     if job[3] and item[4] == 0 then open_paths(item[2], item[3]) end
     if not job[1] then return end
-    local parent = tonumber(number_of(item[2]))
+    local parent, only = tonumber(number_of(item[2])), tonumber(job[1])
+    if only then
+      parent_ended(job_id(run, only), item[3], parent)
+      return
+    end
     visit_within_budget(item, job[1], function(number)
       parent_ended(job_id(run, number), item[3], parent)
     end)
