@@ -47,7 +47,15 @@ class Surveyor(Service):
     def on_message(self, port: str, message: Message) -> None:
         if message.kind is Kind.CONTROL:
             self.is_paused = message.payload == PAUSE
-        self.report(self.turn)
+            self.report(self._after_order)
+        else:
+            self.report(self.turn)
+
+    def _after_order(self) -> Turn:
+        # What scripts send by themselves they send for a scheduler: one that goes on renders it anew.
+        if self.is_paused:
+            self._store.forget_messages()
+        return self.turn()
 
     def turn(self) -> Turn:
         outlook = self._store.peek(self._look_ahead, MOST_PER_EXECUTOR)

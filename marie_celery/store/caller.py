@@ -15,7 +15,6 @@ from marie_celery.store.keys import Keys
 from marie_celery.store.line import Line
 from marie_celery.store.scripts import library, script_names, source
 
-
 log = logging.getLogger(__name__)
 
 

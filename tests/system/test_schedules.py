@@ -127,7 +127,7 @@ def fired(marie: Marie) -> list[int]:
 
 def events(process: Process) -> list[tuple[str, str]]:
     found = process.store.client.xrange(process.store.keys.events)
-    return [(event["to"], event["why"]) for _, event in found if event.get("schedule") == NAME]
+    return [(event["to"], event.get("why", "")) for _, event in found if event.get("schedule") == NAME]
 
 
 def end(process: Process, marie: Marie) -> None:

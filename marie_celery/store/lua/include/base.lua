@@ -53,11 +53,11 @@ end
 local calls_for -- @fresh
 local woken = false -- @fresh
 local function wake(executor)
-  if woken then return end
   if calls_for and executor then
     calls_for[executor] = true
     return
   end
+  if woken then return end
   woken = true
   if redis.call('LLEN', P .. 'wake') == 0 then
     redis.call('RPUSH', P .. 'wake', '1')
