@@ -1,8 +1,8 @@
 """A short way to Redis, for the one call that a relaying process makes for each job.
 
 The client takes a connection from its pool, tries again, counts and measures for every command; a `Line` keeps one
-connection of the same kind to itself. Nothing is tried again here: whoever gets an error asks the client, which knows how
-to wait for a Redis that is away.
+connection of the same kind to itself. Nothing is tried again here: whoever gets an error asks the client, which knows
+how to wait for a Redis that is away.
 
 An answer is there within a fraction of a millisecond. To fall asleep for so long and be woken costs more than the call
 itself, so the process first looks for it, and lets others have the processor in between.

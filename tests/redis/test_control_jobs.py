@@ -37,7 +37,7 @@ def with_controls(
     """A run in which some jobs are no-ops."""
     run = dag(parents, rules)
     jobs = [
-        replace(each, fields={**each.fields, "control": "noop"}) if each.fields["name"] in controls else each
+        each._replace(fields={**each.fields, "control": "noop"}) if each.fields["name"] in controls else each
         for each in run.jobs
     ]
     return replace(run, jobs=jobs)

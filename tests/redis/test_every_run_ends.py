@@ -57,7 +57,7 @@ class Case:
     def run(self) -> NewRun:
         run = dag(self.parents, self.rules)
         jobs = [
-            replace(job, fields={**job.fields, "control": "noop"}) if job.fields["name"] in self.controls else job
+            job._replace(fields={**job.fields, "control": "noop"}) if job.fields["name"] in self.controls else job
             for job in run.jobs
         ]
         return replace(run, jobs=jobs)

@@ -12,7 +12,9 @@ ROUND_MS = 4_000
 """Shorter than the lease of a heartbeat."""
 
 # What a namespace keeps when all of its runs are forgotten.
-BASELINE = ("clock", "counters", "estimates", "messages", "events", "executor", "executors", "planner", "wake", "alerts")
+BASELINE = (
+    "clock", "counters", "estimates", "messages", "events", "executor", "executors", "planner", "wake", "alerts",
+)  # fmt: skip
 
 
 def drain(world: Operators) -> None:

@@ -76,17 +76,26 @@ end
 
 local key = run_key(run)
 local inherited = redis.call('HMGET', key, 'soft', 'hard')
-local number = tonumber(take())
-local jobs = tonumber(take())
+local first = tonumber(take())
+local number, jobs = first, tonumber(take())
+local inputs = {}
 for _ = 1, jobs do
   local id = job_id(run, number)
   local job = job_key(id)
-  redis.call('HSET', key .. ':inputs', int(number), take())
+  inputs[#inputs + 1] = int(number)
+  inputs[#inputs + 1] = take()
   local fields = tonumber(take())
-  redis.call('HSET', job, 'state', 'created', unpack(ARGV, at, at + fields * 2 - 1))
-  at = at + fields * 2
-  settle_slas(job, id, inherited)
+  local last = at + fields * 2 - 1
+  redis.call('HSET', job, 'state', 'created', unpack(ARGV, at, last))
+  local has_sla = inherited[1] or inherited[2]
+  for i = at, last, 2 do has_sla = has_sla or ARGV[i] == 'sla' end
+  if has_sla then settle_slas(job, id, inherited) end
+  at = last + 1
   number = number + 1
+  if #inputs >= 1000 or number == first + jobs then
+    redis.call('HSET', key .. ':inputs', unpack(inputs))
+    inputs = {}
+  end
 end
 redis.call('HSET', key, 'jobs', int(number))
 

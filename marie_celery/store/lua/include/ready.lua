@@ -50,10 +50,17 @@ local function is_held_task(task)
 end
 
 -- A job as it stands in Redis, with what decides its place as rank() wants it; the executor beside it. One read of all
--- is cheaper than several of some, also of what is not there.
+-- is cheaper than several of some, also of what is not there; a table that has its size from the start is cheaper than
+-- one that grows.
 local NEEDS_NOTHING = {}
 local function facts_of(id)
-  local found, job = redis.call('HGETALL', job_key(id)), { id = id }
+  local found = redis.call('HGETALL', job_key(id))
+  local job = {
+    id = id, state = false, task = false, name = false, executor = false, priority = false, spec = false, level = false,
+    at = false, reason = false, token = false, children = false, parents = false, deps = false, refs = false,
+    soft = false, hard = false, path = false, stood = false, ready = false, runtime = false, submitted = false,
+    activated = false, needs = false, highlander = false, held = false,
+  }
   for i = 1, #found, 2 do job[found[i]] = found[i + 1] end
   local of_run = facts_of_run(run_of(id))
   job.level = tonumber(job.level)

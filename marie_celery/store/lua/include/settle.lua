@@ -74,7 +74,8 @@ do
     if job[3] and item[4] == 0 then open_paths(item[2], item[3]) end
     if not job[1] then return end
     local parent, only = tonumber(number_of(item[2])), tonumber(job[1])
-    if only then
+    if only and spent < BUDGET then
+      spent = spent + 1
       parent_ended(job_id(run, only), item[3], parent)
       return
     end
