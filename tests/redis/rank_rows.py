@@ -79,6 +79,7 @@ _RANK_ALL = """
 local out = {}
 for _, row in ipairs(cjson.decode(ARGV[3])) do
   NOW = row.now
+  ranked_last = nil
   local score, change = rank(row)
   out[#out + 1] = string.format('%.17g', score)
   out[#out + 1] = change and string.format('%.17g', change) or ''
@@ -88,7 +89,7 @@ return out"""
 
 def _script() -> str:
     text = source("rerank")
-    return text[: text.index("\nlocal ranked = rank_overdue")] + _RANK_ALL
+    return text[: text.index("\nlocal function run()")] + _RANK_ALL
 
 
 def _as_the_scripts_see_it(row: Row) -> dict[str, int]:

@@ -2,67 +2,69 @@
 -- @include overdue
 -- Whose turn it is at an executor, where ranks decide: the choice that a scheduler would make at this moment. Where it
 -- takes more than ranks (tours, a planner of somebody's own, ranks that are being made anew) it is left to one.
-local RERANKS = 100
-
--- One look for what is seldom there: tenants, tasks on hold, ranks that are being made anew.
 local quiet = {} -- @fresh
-local function is_quiet(executor)
-  if quiet[executor] == nil then
-    quiet[executor] = redis.call('EXISTS', shares_key(executor), P .. 'held-tasks', P .. 'stale:ready:' .. executor,
-      P .. 'stale:new:' .. executor) == 0
-    if quiet[executor] then
-      shared[executor] = false
-      held_tasks = held_tasks or {}
-    end
-  end
-  return quiet[executor] and not shared[executor]
-end
-
-local function lane_in_turn(executor)
-  local tenant = is_shared(executor) and redis.call('ZRANGE', tenants_key(executor), 0, 0)[1]
-  return tenant and tenant ~= NOBODY and tenant or nil
-end
-
--- One that has not been put down yet, if it is better than the first of the line.
-local function best_at_hand(executor, first)
-  local best, score = first[1], tonumber(first[2])
-  for _, job in ipairs(at_hand) do
-    if job.executor == executor and (not best or job.score < score or (job.score == score and job.id < best)) then
-      best, score = job.id, job.score
-    end
-  end
-  return best
-end
-
--- Mirrors planning/share.py. Returns the job, and whether jobs of active and of new runs wait for this choice; or nil,
--- and whether there are some to choose from by other means.
-local best_of
-function best_of(executor)
-  local tenant = not is_quiet(executor) and lane_in_turn(executor) or nil
-  local lane = lane_of(executor, tenant)
-  if not quiet[executor] and redis.call('EXISTS', P .. 'stale:ready:' .. lane, P .. 'stale:new:' .. lane) > 0 then
-    return nil, true
-  end
-  local active = redis.call('ZRANGE', ready_key(lane), 0, 0, 'WITHSCORES')
-  local new = redis.call('ZRANGE', new_key(lane), 0, 0, 'WITHSCORES')
-  if at_hand and at_hand[1] then
-    if not new[1] and not tenant then return best_at_hand(executor, active), false end
-    put_down()
-    return best_of(executor)
-  end
-  if new[1] and not may_begin() then return active[1], not active[1] end
-  if not active[1] or not new[1] then return active[1] or new[1], false end
-  if planner().share >= 0 then
-    local credit = tonumber(redis.call('HGET', executor_key(executor), credit_of(tenant)) or 0)
-    return credit + planner().share >= 1000 and new[1] or active[1], true
-  end
-  local a, b = tonumber(active[2]), tonumber(new[2])
-  return (a < b or (a == b and active[1] < new[1])) and active[1] or new[1], true
-end
-
--- Ranks decide, and they are right.
 local is_ranked -- @fresh
-local function ranks_decide()
-  if is_ranked == nil then is_ranked = planner().relays == 1 and rank_overdue(RERANKS) < RERANKS end
-  return is_ranked
+local is_quiet, best_of, ranks_decide
+do
+  local RERANKS = 100
+
+  -- One look for what is seldom there: tenants, tasks on hold, ranks that are being made anew.
+  function is_quiet(executor)
+    if quiet[executor] == nil then
+      quiet[executor] = redis.call('EXISTS', shares_key(executor), P .. 'held-tasks', P .. 'stale:ready:' .. executor,
+        P .. 'stale:new:' .. executor) == 0
+      if quiet[executor] then
+        shared[executor] = false
+        held_tasks = held_tasks or {}
+      end
+    end
+    return quiet[executor] and not shared[executor]
+  end
+
+  local function lane_in_turn(executor)
+    local tenant = is_shared(executor) and redis.call('ZRANGE', tenants_key(executor), 0, 0)[1]
+    return tenant and tenant ~= NOBODY and tenant or nil
+  end
+
+  -- One that has not been put down yet, if it is better than the first of the line.
+  local function best_at_hand(executor, first)
+    local best, score = first[1], tonumber(first[2])
+    for _, job in ipairs(at_hand) do
+      if job.executor == executor and (not best or job.score < score or (job.score == score and job.id < best)) then
+        best, score = job.id, job.score
+      end
+    end
+    return best
+  end
+
+  -- Mirrors planning/share.py. Returns the job, and whether jobs of active and of new runs wait for this choice; or nil,
+  -- and whether there are some to choose from by other means.
+  function best_of(executor)
+    local tenant = not is_quiet(executor) and lane_in_turn(executor) or nil
+    local lane = lane_of(executor, tenant)
+    if not quiet[executor] and redis.call('EXISTS', P .. 'stale:ready:' .. lane, P .. 'stale:new:' .. lane) > 0 then
+      return nil, true
+    end
+    local active = redis.call('ZRANGE', ready_key(lane), 0, 0, 'WITHSCORES')
+    local new = redis.call('ZRANGE', new_key(lane), 0, 0, 'WITHSCORES')
+    if at_hand and at_hand[1] then
+      if not new[1] and not tenant then return best_at_hand(executor, active), false end
+      put_down()
+      return best_of(executor)
+    end
+    if new[1] and not may_begin() then return active[1], not active[1] end
+    if not active[1] or not new[1] then return active[1] or new[1], false end
+    if planner().share >= 0 then
+      local credit = tonumber(redis.call('HGET', executor_key(executor), credit_of(tenant)) or 0)
+      return credit + planner().share >= 1000 and new[1] or active[1], true
+    end
+    local a, b = tonumber(active[2]), tonumber(new[2])
+    return (a < b or (a == b and active[1] < new[1])) and active[1] or new[1], true
+  end
+
+  -- Ranks decide, and they are right.
+  function ranks_decide()
+    if is_ranked == nil then is_ranked = planner().relays == 1 and rank_overdue(RERANKS) < RERANKS end
+    return is_ranked
+  end
 end

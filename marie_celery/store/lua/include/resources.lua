@@ -111,73 +111,79 @@ local function refusals(id, executor, needs, score, promised)
   return found
 end
 
-local function take_items(name, amount)
-  local items = {}
-  local found = redis.call('ZPOPMIN', resource_key(name) .. ':free', amount)
-  for i = 1, #found, 2 do items[#items + 1] = found[i] end
-  return table.concat(items, ',')
+local take_all
+do
+  local function take_items(name, amount)
+    local items = {}
+    local found = redis.call('ZPOPMIN', resource_key(name) .. ':free', amount)
+    for i = 1, #found, 2 do items[#items + 1] = found[i] end
+    return table.concat(items, ',')
+  end
+
+  -- Everything at once; the caller has asked for refusals in the same step.
+  function take_all(id, attempt, needs, score)
+    local booked = {}
+    for _, need in ipairs(needs) do
+      local name, amount, key = need[1], need[2], need[3]
+      local at, items = resource_key(name), ''
+      local kind = kind_of(name)
+      if kind == 'discrete' then
+        items = take_items(name, amount)
+      elseif kind == 'rate' then
+        fill_bucket(name, bucket_of(name), amount * TOKEN)
+        -- Nobody waits any more: from here on nothing beyond the burst is saved up.
+        if redis.call('EXISTS', short_key(name)) == 0 then redis.call('HDEL', at, 'due') end
+      else
+        redis.call('HINCRBY', at .. ':used', counted_under(name, key), amount)
+      end
+      if kind == 'own' then
+        items = redis.call('HGET', at .. ':grants', attempt)
+        redis.call('HDEL', at .. ':grants', attempt)
+      end
+      redis.call('HSET', at .. ':holders', attempt, cjson.encode({ amount, key, items }))
+      booked[#booked + 1] = { name, items }
+      local passed = passes(line_of(name, key), id, score)
+      if passed then redis.call('HINCRBY', job_key(passed), 'skips', 1) end
+    end
+    redis.call('HSET', P .. 'bookings', attempt, cjson.encode(booked))
+  end
 end
 
--- Everything at once; the caller has asked for refusals in the same step.
-local function take_all(id, attempt, needs, score)
-  local booked = {}
-  for _, need in ipairs(needs) do
-    local name, amount, key = need[1], need[2], need[3]
-    local at, items = resource_key(name), ''
+local give_back
+do
+  local function give_back_items(name, items)
+    local at = resource_key(name)
+    for item in string.gmatch(items, '[^,]+') do
+      if redis.call('SREM', at .. ':leaving', item) == 1 then
+        redis.call('ZREM', at .. ':items', item)
+      else
+        redis.call('ZADD', at .. ':free', redis.call('ZSCORE', at .. ':items', item), item)
+      end
+    end
+  end
+
+  -- Returns the line of those who may have it now, or nil if this attempt had nothing.
+  function give_back(name, attempt)
+    local at = resource_key(name)
+    local text = redis.call('HGET', at .. ':holders', attempt)
+    if not text then return nil end
+    redis.call('HDEL', at .. ':holders', attempt)
+    local amount, key, items = unpack(cjson.decode(text), 1, 3)
     local kind = kind_of(name)
     if kind == 'discrete' then
-      items = take_items(name, amount)
-    elseif kind == 'rate' then
-      fill_bucket(name, bucket_of(name), amount * TOKEN)
-      -- Nobody waits any more: from here on nothing beyond the burst is saved up.
-      if redis.call('EXISTS', short_key(name)) == 0 then redis.call('HDEL', at, 'due') end
-    else
-      redis.call('HINCRBY', at .. ':used', counted_under(name, key), amount)
+      give_back_items(name, items)
+    elseif kind ~= 'rate' then
+      local under = counted_under(name, key)
+      if redis.call('HINCRBY', at .. ':used', under, -amount) <= 0 then redis.call('HDEL', at .. ':used', under) end
     end
     if kind == 'own' then
-      items = redis.call('HGET', at .. ':grants', attempt)
-      redis.call('HDEL', at .. ':grants', attempt)
+      redis.call('RPUSH', at .. ':returned', attempt)
+      if redis.call('EXISTS', short_key(name)) == 1 then
+        redis.call('ZADD', P .. 'supply', int(NOW), name)
+        wake()
+      end
+      return nil
     end
-    redis.call('HSET', at .. ':holders', attempt, cjson.encode({ amount, key, items }))
-    booked[#booked + 1] = { name, items }
-    local passed = passes(line_of(name, key), id, score)
-    if passed then redis.call('HINCRBY', job_key(passed), 'skips', 1) end
+    return line_of(name, key)
   end
-  redis.call('HSET', P .. 'bookings', attempt, cjson.encode(booked))
-end
-
-local function give_back_items(name, items)
-  local at = resource_key(name)
-  for item in string.gmatch(items, '[^,]+') do
-    if redis.call('SREM', at .. ':leaving', item) == 1 then
-      redis.call('ZREM', at .. ':items', item)
-    else
-      redis.call('ZADD', at .. ':free', redis.call('ZSCORE', at .. ':items', item), item)
-    end
-  end
-end
-
--- Returns the line of those who may have it now, or nil if this attempt had nothing.
-local function give_back(name, attempt)
-  local at = resource_key(name)
-  local text = redis.call('HGET', at .. ':holders', attempt)
-  if not text then return nil end
-  redis.call('HDEL', at .. ':holders', attempt)
-  local amount, key, items = unpack(cjson.decode(text), 1, 3)
-  local kind = kind_of(name)
-  if kind == 'discrete' then
-    give_back_items(name, items)
-  elseif kind ~= 'rate' then
-    local under = counted_under(name, key)
-    if redis.call('HINCRBY', at .. ':used', under, -amount) <= 0 then redis.call('HDEL', at .. ':used', under) end
-  end
-  if kind == 'own' then
-    redis.call('RPUSH', at .. ':returned', attempt)
-    if redis.call('EXISTS', short_key(name)) == 1 then
-      redis.call('ZADD', P .. 'supply', int(NOW), name)
-      wake()
-    end
-    return nil
-  end
-  return line_of(name, key)
 end
