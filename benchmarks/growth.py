@@ -30,7 +30,9 @@ SCHEDULERS = (1, 2, 3, 4)
 IDLE_SECONDS = 10.0
 IDLE_LIMIT = 0.01
 RATIO_LIMIT = 1.5
+LEAST_RATE = 20_000
 JOBS_FOR_MEMORY = 20_000
+BYTES_LIMIT = 600
 
 
 def waiting_jobs(most: int, report: Report) -> None:
@@ -46,13 +48,17 @@ def waiting_jobs(most: int, report: Report) -> None:
             costs.append(median(rounds))
             report.line(f"a dispatch with {size:,} waiting, {ROOM} at a time", f"{costs[-1]:.0f} µs")
         transport.close()
+    rate = 1e6 / costs[0]
+    report.line("dispatches by one scheduler", f"{rate:,.0f}/s", f"≥ {LEAST_RATE:,}", kept=rate >= LEAST_RATE)
     ratio = costs[-1] / costs[0]
     report.line("most against fewest waiting", f"{ratio:.2f} ×", f"≤ {RATIO_LIMIT}", kept=ratio <= RATIO_LIMIT)
 
 
 def memory(report: Report) -> None:
     with EmbeddedServer() as server:
-        report.line("Redis, for each waiting job", f"{bytes_per_job(server.url, JOBS_FOR_MEMORY):,.0f} bytes")
+        used = bytes_per_job(server.url, JOBS_FOR_MEMORY)
+        limit = f"≤ {BYTES_LIMIT}"
+        report.line("Redis, for each waiting job", f"{used:,.0f} bytes", limit, kept=used <= BYTES_LIMIT)
 
 
 def idle_scheduler(cluster: Lab, report: Report) -> None:

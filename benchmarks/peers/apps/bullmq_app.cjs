@@ -35,7 +35,8 @@ async function work() {
 async function client() {
   const flows = new FlowProducer({ connection });
   const queue = new Queue(QUEUE, { connection });
-  const events = new QueueEvents(QUEUE, { connection });
+  // From the beginning: by default it would miss what ends before its first read is under way.
+  const events = new QueueEvents(QUEUE, { connection, lastEventId: '0-0' });
   await events.waitUntilReady();
   const finished = new Map();
   let told = () => {};
