@@ -134,3 +134,17 @@ def test_cancel_hold_and_reconcile_know_the_lane_of_a_tenant(store: Store) -> No
     assert next_jobs(store) == [third]
     store.let_go("job", second)
     assert next_jobs(store) == [second]
+
+
+def test_the_first_tenant_of_an_executor_may_come_with_the_end_of_a_job(store: Store) -> None:
+    """Children of one job, ready in the same step: one that names nobody, then one of a tenant."""
+    give_capacity(store, 1)
+    children = [job("b", deps=1, parents=1), job("c", deps=1, parents=1, tenant="ann")]
+    run = submit(store, new_run([job("a", children="1-2"), *children], roots=[0]))
+    a, b, c = (job_id(run, number) for number in range(3))
+    assert next_jobs(store) == [a]
+    store.start(a, 1, WORKER, attempt_id(a, 1))
+    store.finish(a, 1, WORKER, "1")
+    assert set(store.client.zrange(store.keys.tenants(EXECUTOR), 0, -1)) == {"-", "ann"}
+    give_capacity(store, 2)
+    assert set(next_jobs(store)) == {b, c}

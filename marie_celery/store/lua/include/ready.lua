@@ -1,4 +1,5 @@
 -- @include transition
+-- @include facts
 -- @include place
 -- @include resources
 -- @include tenants
@@ -6,78 +7,6 @@
 -- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
 -- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong
 -- by time alone. What an operator holds back goes from ready to held in the same step.
-
--- What decides about all jobs of a run. Whoever changes one of these takes the run out of here.
-local runs_seen = {} -- @fresh
-local function facts_of_run(run)
-  local seen = runs_seen[run]
-  if not seen then
-    local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused', 'highlander', 'state', 'cancel',
-      'ended_at', 'dag')
-    seen = {
-      submitted = tonumber(found[1] or 0),
-      activated = tonumber(found[2]),
-      paused = found[3],
-      highlander = found[4],
-      state = found[5],
-      cancel = found[6],
-      ended = found[7],
-      dag = found[8],
-    }
-    runs_seen[run] = seen
-  end
-  return seen
-end
-
-local learned = {} -- @fresh
-local function learned_runtime(task)
-  if learned[task] == nil then
-    local text = redis.call('HGET', P .. 'estimates', task)
-    local centre = text and string.match(text, '^%d+ (%S+)')
-    learned[task] = centre and math.floor(math.exp(tonumber(centre)) + 0.5) or false
-  end
-  return learned[task] or nil
-end
-
-local held_tasks -- @fresh
-local function is_held_task(task)
-  if not task then return nil end
-  if not held_tasks then
-    held_tasks = {}
-    for _, name in ipairs(redis.call('SMEMBERS', P .. 'held-tasks')) do held_tasks[name] = true end
-  end
-  return held_tasks[task]
-end
-
--- A job as it stands in Redis, with what decides its place as rank() wants it; the executor beside it. One read of all
--- is cheaper than several of some, also of what is not there; a table that has its size from the start is cheaper than
--- one that grows.
-local NEEDS_NOTHING = {}
-local function facts_of(id)
-  local found = redis.call('HGETALL', job_key(id))
-  local job = {
-    id = id, state = false, task = false, name = false, executor = false, priority = false, spec = false, level = false,
-    at = false, reason = false, token = false, children = false, parents = false, deps = false, refs = false,
-    soft = false, hard = false, path = false, stood = false, ready = false, runtime = false, submitted = false,
-    activated = false, needs = false, highlander = false, held = false,
-  }
-  for i = 1, #found, 2 do job[found[i]] = found[i + 1] end
-  local of_run = facts_of_run(run_of(id))
-  job.level = tonumber(job.level)
-  job.priority = tonumber(job.priority)
-  job.soft = tonumber(job.soft)
-  job.hard = tonumber(job.hard)
-  job.path = tonumber(job.path)
-  job.stood = tonumber(job.stood)
-  job.ready = tonumber(job.at)
-  job.runtime = tonumber(job.estimate) or (job.task and learned_runtime(job.task))
-  job.submitted = of_run.submitted
-  job.activated = of_run.activated
-  job.needs = job.needs and cjson.decode(job.needs) or NEEDS_NOTHING
-  job.highlander = not of_run.activated and of_run.highlander
-  job.held = (job.hold and 'held') or (of_run.paused and 'run_paused') or (is_held_task(job.task) and 'task_held')
-  return job, job.executor
-end
 
 -- What stands in the way of a ready job beside a slot.
 local NO_OBSTACLES = {}
@@ -163,6 +92,7 @@ local function put_down()
   at_hand = nil
   for _, job in ipairs(jobs) do
     redis.call('ZADD', ready_key(job.executor), int(job.score), job.id)
+    on_offer(job.executor)
     if job.change then redis.call('ZADD', P .. 'rerank', int(job.change), job.id) end
   end
 end
