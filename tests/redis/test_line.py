@@ -13,7 +13,7 @@ from marie_celery.embedded import EmbeddedServer
 from marie_celery.store.connection import connect
 from marie_celery.store.line import Line
 from marie_celery.store.store import Store
-from tests.redis.redis_runs import NOW, begin, first_job, give_capacity, job_field
+from tests.redis.redis_runs import NOW, begin, first_job, give_capacity, job, job_field, new_run
 
 LOOK = 0.0001
 
@@ -41,7 +41,6 @@ def test_an_answer_that_does_not_come_at_once_is_waited_for(client: redis.Redis)
 def test_looking_ends_when_its_time_is_over(client: redis.Redis) -> None:
     clock = VirtualClock()
     line = Line(client, 1.0, clock)
-    clock.advance(0.0)
     threading.Timer(0.01, lambda: clock.advance(2.0)).start()
     assert line.call("BLPOP", "nothing", 0.05) is None
 
@@ -87,12 +86,15 @@ class TestAStoreWithALine:
         store.open_line(LOOK)
         return store
 
-    def test_calls_take_it(self, store: Store) -> None:
+    def test_calls_take_it(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         give_capacity(store)
-        store.client.config_resetstat()
-        first_job(store)
-        commands = store.client.info("commandstats")
-        assert commands["cmdstat_fcall"]["calls"] >= 1
+        store.submit(new_run([job()]))  # the function is loaded
+
+        def refuse(*_: object) -> None:
+            raise AssertionError("this was to go over the line")
+
+        monkeypatch.setattr(store.client, "fcall", refuse)
+        assert first_job(store)
 
     def test_what_fails_on_it_is_asked_for_by_the_client(self, store: Store) -> None:
         give_capacity(store)
