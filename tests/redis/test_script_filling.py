@@ -147,11 +147,30 @@ def test_nothing_is_sent_for_an_executor_that_is_paused(store: Store) -> None:
     assert sent(store) == []
 
 
-def test_a_limit_over_all_executors_holds_here_too(store: Store) -> None:
-    limited = Store(store.client, Settings(max_concurrency=1), now_ms=NOW)
-    rendered(limited, 5)
-    run = submit(limited, new_run([job("a"), job("b")]))
-    assert sent(limited) == [f"{job_id(run, 0)}.1"]
+@pytest.mark.parametrize(("limit", "many"), [(5, 2), (4, 0), (1, 0)])
+def test_where_a_limit_over_all_executors_holds_some_back_a_scheduler_chooses(
+    store: Store, limit: int, many: int
+) -> None:
+    limited = Store(store.client, Settings(max_concurrency=limit), now_ms=NOW)
+    rendered(limited, 3)
+    give_capacity(limited, 2, worker="w2", executor="far")
+    with changes(limited) as changed:
+        submit(limited, new_run([job("a"), job("b")]))
+    assert len(sent(limited)) == many
+    assert ("wake" in changed) == (many == 0)
+
+
+@pytest.mark.parametrize(("most", "many"), [(2, 1), (1, 0)])
+def test_where_a_limit_of_active_runs_holds_some_back_a_scheduler_chooses(store: Store, most: int, many: int) -> None:
+    """The one that waits elsewhere may be better."""
+    rendered(store)
+    put_in_force(store, "global", max_active_dags=most)
+    submit(store, new_run([job("elsewhere", executor="far", priority=90)]))
+    store.client.delete(store.keys.wake)
+    with changes(store) as changed:
+        submit(store, new_run([job("here", priority=10)]))
+    assert len(sent(store)) == many
+    assert ("wake" in changed) == (many == 0)
 
 
 def test_the_end_of_a_run_lets_another_begin_elsewhere(store: Store) -> None:

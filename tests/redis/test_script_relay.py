@@ -148,6 +148,30 @@ def test_a_limit_over_all_executors_counts(store: Store) -> None:
     assert next_of(limited, (first, token)) is None
 
 
+def test_under_a_limit_over_all_executors_no_executor_keeps_the_others_out(store: Store) -> None:
+    limited = Store(store.client, store.settings.model_copy(update={"max_concurrency": 1}), now_ms=NOW)
+    running = at_work(limited)
+    give_capacity(limited, 1, worker="w2", executor="far")
+    submit(limited, new_run([job("better", executor="far", priority=90)]))
+    submit(limited, new_run([job("worse", priority=10)]))
+    limited.client.delete(limited.keys.wake)
+    with changes(limited) as changed:
+        assert next_of(limited, running) is None
+    assert changed["wake"] == ["1"]
+
+
+def test_under_a_limit_of_active_runs_no_executor_keeps_the_others_out(store: Store) -> None:
+    put_in_force(store, "global", max_active_dags=1)
+    running = at_work(store)
+    give_capacity(store, 1, worker="w2", executor="far")
+    submit(store, new_run([job("better", executor="far", priority=90)]))
+    submit(store, new_run([job("worse", priority=10)]))
+    store.client.delete(store.keys.wake)
+    with changes(store) as changed:
+        assert next_of(store, running) is None
+    assert changed["wake"] == ["1"]
+
+
 def test_the_best_rank_is_next(store: Store) -> None:
     running = at_work(store)
     submit(store, new_run([job("low", priority=10)]))

@@ -84,7 +84,6 @@ class Picture:
         reported, target, _ = self.executors[executor]
         return int(target or reported or 0)
 
-
     def room(self, executor: str) -> int:
         """Slots for which a scheduler could send something."""
         paused = self.executors[executor][2]

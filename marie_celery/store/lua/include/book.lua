@@ -3,23 +3,37 @@
 -- @generate codes
 
 local overall = math.huge -- @fresh
-local function limit_all(limit)
-  if limit <= 0 then return end
-  overall = limit
-  for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
-    overall = overall - redis.call('ZCARD', slots_key(executor))
-  end
-end
-
 local room = {} -- @fresh
-local function room_left(executor)
-  if not room[executor] then room[executor] = room_of(executor) end
-  return math.min(room[executor], overall)
-end
+local limit_all, room_left, may_begin, may_all_begin
+do
+  local function own_room(executor)
+    if not room[executor] then room[executor] = room_of(executor) end
+    return room[executor]
+  end
 
-local function may_begin()
-  local most_active = planner().max_active_dags
-  return most_active <= 0 or redis.call('ZCARD', P .. 'active') < most_active
+  -- A limit that leaves room for all free slots together is none now.
+  function limit_all(limit)
+    if limit <= 0 then return end
+    local free = 0
+    for _, executor in ipairs(redis.call('SMEMBERS', P .. 'executors')) do
+      limit = limit - redis.call('ZCARD', slots_key(executor))
+      free = free + math.max(0, own_room(executor))
+    end
+    if limit < free then overall = limit end
+  end
+
+  function room_left(executor) return math.min(own_room(executor), overall) end
+
+  function may_begin()
+    local most_active = planner().max_active_dags
+    return most_active <= 0 or redis.call('ZCARD', P .. 'active') < most_active
+  end
+
+  -- All runs that have not begun could begin now.
+  function may_all_begin()
+    local most_active = planner().max_active_dags
+    return most_active <= 0 or redis.call('ZCARD', P .. 'runs') - redis.call('ZCARD', P .. 'ended') <= most_active
+  end
 end
 
 local book

@@ -1,7 +1,8 @@
 -- @include book
 -- @include overdue
 -- Whose turn it is at an executor, where ranks decide: the choice that a scheduler would make at this moment. Where it
--- takes more than ranks (tours, a planner of somebody's own, ranks that are being made anew) it is left to one.
+-- takes more than ranks (tours, a planner of somebody's own, ranks that are being made anew) it is left to one; so it is
+-- where executors take from each other (a limit over all of them, a limit of active runs): one sees all of them.
 local quiet = {} -- @fresh
 local is_ranked -- @fresh
 local is_quiet, best_of, ranks_decide
@@ -37,7 +38,17 @@ do
     return best
   end
 
-  -- Mirrors planning/share.py. Returns the job, and whether jobs of active and of new runs wait for this choice; or nil,
+  -- Mirrors planning/share.py.
+  local function is_turn_of_new(executor, tenant, active, new)
+    if planner().share >= 0 then
+      local credit = tonumber(redis.call('HGET', executor_key(executor), credit_of(tenant)) or 0)
+      return credit + planner().share >= 1000
+    end
+    local a, b = tonumber(active[2]), tonumber(new[2])
+    return not (a < b or (a == b and active[1] < new[1]))
+  end
+
+  -- Returns the job, and whether jobs of active and of new runs wait for this choice; or nil,
   -- and whether there are some to choose from by other means.
   function best_of(executor)
     local tenant = not is_quiet(executor) and lane_in_turn(executor) or nil
@@ -53,18 +64,17 @@ do
       return best_of(executor)
     end
     if new[1] and not may_begin() then return active[1], not active[1] end
-    if not active[1] or not new[1] then return active[1] or new[1], false end
-    if planner().share >= 0 then
-      local credit = tonumber(redis.call('HGET', executor_key(executor), credit_of(tenant)) or 0)
-      return credit + planner().share >= 1000 and new[1] or active[1], true
-    end
-    local a, b = tonumber(active[2]), tonumber(new[2])
-    return (a < b or (a == b and active[1] < new[1])) and active[1] or new[1], true
+    if not new[1] then return active[1], false end
+    if active[1] and not is_turn_of_new(executor, tenant, active, new) then return active[1], true end
+    if not may_all_begin() then return nil, true end
+    return new[1], active[1] ~= nil
   end
 
   -- Ranks decide, and they are right.
   function ranks_decide()
-    if is_ranked == nil then is_ranked = planner().relays == 1 and rank_overdue(RERANKS) < RERANKS end
+    if is_ranked == nil then
+      is_ranked = overall == math.huge and planner().relays == 1 and rank_overdue(RERANKS) < RERANKS
+    end
     return is_ranked
   end
 end
