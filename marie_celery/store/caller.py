@@ -11,9 +11,10 @@ from redis.commands.core import Script
 from redis.exceptions import NoPermissionError
 
 from marie_celery.config import Settings
+from marie_celery.store.functions import library
 from marie_celery.store.keys import Keys
 from marie_celery.store.line import Line
-from marie_celery.store.scripts import library, script_names, source
+from marie_celery.store.scripts import source
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +31,14 @@ class Caller:
         self._keeps_functions = True
         """Until the server says otherwise."""
         self._line: Line | None = None
-        self._scripts: dict[str, Script] = {name: client.register_script(source(name)) for name in script_names()}
+        self._scripts: dict[str, Script] = {}
 
     def call(self, name: str, *arguments: object) -> Any:
         clock = "" if self.now_ms is None else self.now_ms
         given: list[Any] = [clock, self.settings.max_events, *arguments]
         if self._keeps_functions:
             return self._call_function(name, given)
-        return self._scripts[name](keys=[self.keys.prefix], args=given)
+        return self._call_script(name, given)
 
     def open_line(self, look_seconds: float) -> None:
         """From now on the calls of this thread go over a connection of their own."""
@@ -45,7 +46,7 @@ class Caller:
             self._line = Line(self.client, look_seconds)
 
     def _call_function(self, name: str, given: list[Any]) -> Any:
-        function, text = library(name)
+        function = library().function(name)
         if self._line is not None and self._line.is_mine:
             try:
                 return self._line.call("FCALL", function, 1, self.keys.prefix, *given)
@@ -58,13 +59,18 @@ class Caller:
                 if not _is_refused(error):
                     raise
                 self._keeps_functions = False
-                return self._scripts[name](keys=[self.keys.prefix], args=given)
+                return self._call_script(name, given)
         try:
-            self.client.function_load(text)
+            self.client.function_load(library().text)
         except ResponseError as error:
             # Somebody else was faster, or this user may not keep functions.
             self._keeps_functions = "already exists" in str(error)
         return self.call(name, *given[2:])
+
+    def _call_script(self, name: str, given: list[Any]) -> Any:
+        if name not in self._scripts:
+            self._scripts[name] = self.client.register_script(source(name))
+        return self._scripts[name](keys=[self.keys.prefix], args=given)
 
     def read_clock(self) -> int:
         """The time of Redis, or of the test, in milliseconds."""

@@ -3,18 +3,15 @@
 Generated parts keep one source of truth: the transition table, the return codes and the
 widths of the sort keys exist only in Python.
 
-A script is the same text in two forms. `source` is for EVAL, which every server knows; there all functions of a script
-are made again with every call, and that is most of what a short call costs. `library` is for servers that keep
-functions (Redis 7, Valkey): they are made once, and only what is marked `-- @fresh` is made anew for each call.
+`source` is a script's whole text for EVAL, which every server knows; there all functions of a script are made again with
+every call. `functions.py` has the form for servers that keep functions.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from marie_celery.model.states import TRANSITIONS
 from marie_celery.planning import GlobalPriorityExecutionPlanner
@@ -26,15 +23,6 @@ FOLDER = Path(__file__).parent / "lua"
 
 _INCLUDE = re.compile(r"^-- @include (\w+)\n", re.MULTILINE)
 _GENERATE = re.compile(r"^-- @generate (\w+)\n", re.MULTILINE)
-_FRESH = re.compile(r"^local (\w+)(?: = (.*))? -- @fresh\n", re.MULTILINE)
-
-
-_UNPACK = "local unpack = unpack or table.unpack\n"
-
-
-class Library(NamedTuple):
-    function: str
-    text: str
 
 
 def script_names() -> list[str]:
@@ -44,47 +32,51 @@ def script_names() -> list[str]:
 @cache
 def source(name: str) -> str:
     """The whole text of a script, ready for EVAL."""
-    made, body = _parts(name)
-    return f"{made}local function run()\n{body}end\nlocal answer = run()\nsave()\nreturn answer\n"
-
-
-@cache
-def library(name: str) -> Library:
-    """The script as a library of one function. Its name tells its text, so that versions can live side by side."""
-    made, body = _parts(name)
-    fresh = "".join(f"  {variable} = {value or 'nil'}\n" for variable, value in _FRESH.findall(made))
-    function = f"marie_{name}_{hashlib.sha256((made + body).encode()).hexdigest()[:12]}"
-    # A server that keeps functions has this one under its old name, and shows it only to a function that runs.
-    kept = _FRESH.sub(r"local \1\n", made).replace(_UNPACK, "")
-    return Library(
-        function,
-        f"#!lua name={function}\nlocal KEYS, ARGV\n{kept}\n"
-        f"local function make_fresh()\n{fresh}end\n"
-        f"local function run()\n{body}\nend\n"
-        f"redis.register_function('{function}', function(keys, args)\n"
-        "  KEYS, ARGV = keys, args\n  make_fresh()\n  local answer = run()\n  save()\n  return answer\nend)\n",
+    made, body = parts(name)
+    return f"{''.join(map(include, includes(name)))}{made}local function run()\n{body}end\n" + (
+        "local answer = run()\nsave()\nreturn answer\n"
     )
 
 
 @cache
-def _parts(name: str) -> tuple[str, str]:
-    """What a script includes, and after that what it does by itself."""
-    included: set[str] = set()
+def includes(name: str) -> tuple[str, ...]:
+    """What a script includes, each after what it includes itself."""
+    return _included((FOLDER / f"{name}.lua").read_text())
 
-    def include(match: re.Match[str]) -> str:
-        part = match[1]
-        if part in included:
-            return ""
-        included.add(part)
-        return expand((FOLDER / "include" / f"{part}.lua").read_text())
 
-    def expand(text: str) -> str:
-        return _GENERATE.sub(lambda match: _GENERATORS[match[1]](), _INCLUDE.sub(include, text))
+@cache
+def needs(part: str) -> tuple[str, ...]:
+    """What an include includes."""
+    return _included(_text_of(part))
 
+
+@cache
+def include(part: str) -> str:
+    """The text of an include, without what it includes."""
+    return _made(_text_of(part))
+
+
+@cache
+def parts(name: str) -> tuple[str, str]:
+    """What is generated for a script alone, and what it does by itself."""
     text = (FOLDER / f"{name}.lua").read_text()
-    marks = [*_INCLUDE.finditer(text), *_GENERATE.finditer(text)]
-    head = max(mark.end() for mark in marks)
-    return expand(text[:head]), text[head:]
+    head = max(mark.end() for marks in (_INCLUDE, _GENERATE) for mark in marks.finditer(text))
+    return _made(text[:head]), text[head:]
+
+
+def _text_of(part: str) -> str:
+    return (FOLDER / "include" / f"{part}.lua").read_text()
+
+
+def _included(text: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for part in _INCLUDE.findall(text):
+        found.update(dict.fromkeys((*needs(part), part)))
+    return tuple(found)
+
+
+def _made(text: str) -> str:
+    return _GENERATE.sub(lambda match: _GENERATORS[match[1]](), _INCLUDE.sub("", text))
 
 
 def _transitions() -> str:

@@ -10,7 +10,7 @@ import redis
 
 from marie_celery.config import Settings
 from marie_celery.embedded import EmbeddedServer
-from marie_celery.store.scripts import library, script_names
+from marie_celery.store.functions import library
 from marie_celery.store.store import Store
 from tests.redis.redis_runs import NOW
 
@@ -30,8 +30,7 @@ def real_client(server: EmbeddedServer) -> Iterator[redis.Redis]:
 
 def load_functions(client: redis.Redis) -> None:
     """Tests that count commands should not count these."""
-    for name in script_names():
-        client.function_load(library(name).text, replace=True)
+    client.function_load(library().text, replace=True)
 
 
 @pytest.fixture
