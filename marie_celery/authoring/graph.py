@@ -113,6 +113,8 @@ class Graph:
         if children:
             first = self.first
             fields["children"] = ranges.pack([first + place for place in children] if first else children)
+            if all(len(self._parents[place]) == 1 for place in children):
+                fields["sole"] = "1"
         if wired.refs:
             fields["refs"] = ranges.pack(wired.refs)
         if wired.lists:

@@ -3,8 +3,9 @@
 All are in one library, where what several include stands once: with a library for each script the same functions are
 there dozens of times, and Lua's collector walks through all of them again and again, in the midst of calls.
 
-An include is put before those who need it, in a block of their own, because Lua allows 200 locals in sight at once; what
-is needed on both sides of a fork stands on both. What is marked `-- @fresh` is made anew for each call, all else is kept.
+An include is put before those who need it, in a block of their own, because Lua allows 200 locals in sight at once;
+what is needed on both sides of a fork stands on both. What is marked `-- @fresh` is made anew for each call, all else
+is kept.
 """
 
 from __future__ import annotations

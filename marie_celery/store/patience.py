@@ -7,8 +7,7 @@ number of tries says little about time. Here a call has one deadline, however de
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -28,14 +27,19 @@ _seconds: ContextVar[float | None] = ContextVar("marie_patience", default=None)
 _trying: ContextVar[bool] = ContextVar("marie_trying", default=False)
 
 
-@contextmanager
-def patient(seconds: float) -> Iterator[None]:
+class patient:  # noqa: N801
     """Calls in here wait this long for Redis, whatever their connection was made with."""
-    before = _seconds.set(seconds)
-    try:
-        yield
-    finally:
-        _seconds.reset(before)
+
+    __slots__ = ("_before", "_wait")
+
+    def __init__(self, seconds: float) -> None:
+        self._wait = seconds
+
+    def __enter__(self) -> None:
+        self._before = _seconds.set(self._wait)
+
+    def __exit__(self, *_: object) -> None:
+        _seconds.reset(self._before)
 
 
 def is_outage(error: BaseException) -> bool:

@@ -3,8 +3,8 @@
 Generated parts keep one source of truth: the transition table, the return codes and the
 widths of the sort keys exist only in Python.
 
-`source` is a script's whole text for EVAL, which every server knows; there all functions of a script are made again with
-every call. `functions.py` has the form for servers that keep functions.
+`source` is a script's whole text for EVAL, which every server knows; there all functions of a script are made again
+with every call. `functions.py` has the form for servers that keep functions.
 """
 
 from __future__ import annotations

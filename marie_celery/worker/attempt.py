@@ -19,7 +19,7 @@ from marie_celery.worker.calling import Call, describe_error, is_final
 from marie_celery.worker.current import CurrentJob, become_current, stop_being_current
 from marie_celery.worker.environment import items_in_environment
 from marie_celery.worker.progress import Progress
-from marie_celery.worker.relay import already_begun, message_of, message_to_go_on, pass_on
+from marie_celery.worker.relay import already_begun, message_of, message_to_go_on, pass_on, raised_already
 
 if TYPE_CHECKING:
     from marie_celery.authoring.task import Task
@@ -37,6 +37,8 @@ class Attempt:
         self.job_id, self.token = split_attempt(attempt)
 
     def run(self) -> Any:
+        if (raised := raised_already(self.attempt)) is not None:
+            raise raised
         started = already_begun(self.attempt) or self._start()
         try:
             value, text = self._call(started)

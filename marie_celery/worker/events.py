@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from celery import states
@@ -32,11 +33,18 @@ class RelayEvents:
         made._hours = utcoffset()
         return made
 
-    def begun(self, request: dict[str, Any]) -> None:
-        known = {name: request.get(name) for name in ("root_id", "parent_id")}
-        args, kwargs = request["argsrepr"], request["kwargsrepr"]
-        self._send("task-received", request["id"], name=request["task"], args=args, kwargs=kwargs, retries=0, **known)
-        self._send("task-started", request["id"])
+    def begun(self, request: Mapping[str, Any]) -> None:
+        """It was never received as a message, so no event says so: this one tells all there is to know."""
+        self._send(
+            "task-started",
+            request["id"],
+            name=request["task"],
+            args=request["argsrepr"],
+            kwargs=request["kwargsrepr"],
+            root_id=request["root_id"],
+            parent_id=None,
+            retries=0,
+        )
 
     def ended(self, attempt: str, answer: Any) -> None:
         """`answer` is what Celery's trace gives: what was returned or raised, how it ended, runtime, result as text."""

@@ -1,8 +1,9 @@
 """The relay: after a job the worker goes on with the next one, inside the same Celery message.
 
 With the end of a job the store hands over the best job that waits for the slot it leaves: `include/relay.lua` chooses.
-It runs here by Celery's own trace: signals, handlers and log lines are those of a message of its own, and its events
-are sent from here, since the parent process knows only of the message that came. The way back to the parent is taken
+It runs here by Celery's own trace, wherever somebody could tell the difference (`quiet.py`): signals, handlers and log
+lines are those of a message of its own, and its events are sent from here, since the parent process knows only of the
+message that came. The way back to the parent is taken
 when nothing is ready, or when `relay_seconds` are over: plain Celery tasks of the same worker get their turn.
 """
 
@@ -13,13 +14,13 @@ from contextvars import ContextVar
 from typing import Any
 
 from celery import current_app
-from celery.app.task import Context
-from celery.app.trace import fast_trace_task, trace_task, trace_task_ret
+from celery.app.trace import fast_trace_task, trace_task_ret
 
 from marie_celery.clock import Clock, SystemClock
 from marie_celery.store.keys import attempt_id, run_of
 from marie_celery.store.records import Started, Taken
 from marie_celery.worker.events import RelayEvents
+from marie_celery.worker.quiet import QuietTrace
 
 WISH = "marie_relay"
 """Under this name the parent tells a process, beside the message, that and how it may go on."""
@@ -28,8 +29,9 @@ WISH = "marie_relay"
 class Baton:
     """What is passed on from job to job of one message."""
 
-    def __init__(self, message: str, seconds: float, clock: Clock) -> None:
+    def __init__(self, message: str, seconds: float, clock: Clock, trace: QuietTrace) -> None:
         self.message = message
+        self.trace = trace
         self._clock = clock
         self._end = clock.monotonic() + seconds
         self._taken: Taken | None = None
@@ -79,6 +81,12 @@ def already_begun(attempt: str) -> Started | None:
     return None if baton is None else baton.begun(attempt)
 
 
+def raised_already(attempt: str) -> Exception | None:
+    """What an attempt that this process has run has raised; Celery is to see it now."""
+    baton = _baton.get()
+    return None if baton is None else baton.trace.raised(attempt)
+
+
 def fast_relay(*message: Any) -> Any:
     return _run(fast_trace_task, *message)
 
@@ -92,14 +100,14 @@ TRACES: Mapping[Callable[..., Any], Callable[..., Any]] = {fast_trace_task: fast
 
 def _run(trace: Callable[..., Any], name: str, attempt: str, request: dict[str, Any], *body: Any) -> Any:
     wish = request.pop(WISH)
-    # The headers of the user's own are looked for once, not for each job.
-    template = {**request, "hostname": wish["hostname"], "headers": Context(request).headers}
-    before = _baton.set(baton := Baton(attempt, wish["seconds"], SystemClock()))
-    events = RelayEvents.of(current_app, wish["hostname"]) if wish["events"] else None
+    app = current_app._get_current_object()
+    quiet = QuietTrace(app, {**request, "hostname": wish["hostname"]})
+    before = _baton.set(baton := Baton(attempt, wish["seconds"], SystemClock(), quiet))
+    events = RelayEvents.of(app, wish["hostname"]) if wish["events"] else None
     try:
         answer = trace(name, attempt, request, *body)
         while (taken := baton.take()) is not None:
-            _go_on(taken, template.copy(), events)
+            _go_on(app, taken, quiet, events)
     finally:
         _baton.reset(before)
         if events is not None:
@@ -107,22 +115,21 @@ def _run(trace: Callable[..., Any], name: str, attempt: str, request: dict[str, 
     return answer
 
 
-def _go_on(taken: Taken, request: dict[str, Any], events: RelayEvents | None) -> None:
+def _go_on(app: Any, taken: Taken, quiet: QuietTrace, events: RelayEvents | None) -> None:
     attempt = attempt_id(taken.job_id, taken.token)
     args, _, kwargs = taken.started.inputs.partition("\n")
-    request.update(
-        id=attempt,
-        correlation_id=attempt,
-        task=taken.task,
-        root_id=run_of(taken.job_id),
-        args=(),
-        kwargs={},
-        argsrepr=args[:1024],
-        kwargsrepr=kwargs[:1024],
-        is_eager=False,
-    )
+    own = {
+        "id": attempt,
+        "correlation_id": attempt,
+        "task": taken.task,
+        "root_id": run_of(taken.job_id),
+        "args": (),
+        "kwargs": {},
+        "argsrepr": args[:1024],
+        "kwargsrepr": kwargs[:1024],
+    }
     if events is not None:
-        events.begun(request)
-    answer = trace_task(current_app.tasks[taken.task], attempt, (), {}, request, app=current_app)
+        events.begun(own)
+    answer = quiet.run(app.tasks[taken.task], attempt, own, is_shown=events is not None)
     if events is not None:
         events.ended(attempt, answer)

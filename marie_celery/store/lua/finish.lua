@@ -14,7 +14,8 @@
 -- @include sending
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
-local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at', 'needs', 'children', 'map', 'paths')
+local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at', 'needs', 'children', 'map', 'paths',
+  'sole')
 local executor = job[3]
 if executor then
   is_quiet(executor)
@@ -27,11 +28,13 @@ if job[1] ~= 'active' or job[2] ~= token then
 end
 
 calls_for, at_hand = { [executor] = true }, {}
-families[id] = { job[7], job[8], job[9] }
+families[id] = { job[7], job[8], job[9], job[10] }
 if ARGV[6] == 'completed' then
-  redis.call('HSET', run_key(run_of(id)) .. ':results', number_of(id), ARGV[7])
+  local run, number = run_of(id), number_of(id)
+  redis.call('HSET', run_key(run) .. ':results', number, ARGV[7])
+  last_result = { run, number, ARGV[7] }
   -- Of a long run the first jobs tell how long a task takes, and after them every eighth.
-  local number = tonumber(number_of(id))
+  number = tonumber(number)
   if number < 64 or number % 8 == 0 then observe_runtime(job[4], NOW - tonumber(job[5])) end
   end_job(id, 'active', 'completed', nil, worker)
 else

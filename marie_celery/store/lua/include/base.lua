@@ -15,6 +15,7 @@ local NOW_US = microseconds() -- @fresh
 local NOW = math.floor(NOW_US / 1000) -- @fresh
 local NOW_TEXT = string.format('%d', NOW) -- @fresh
 local EVENTS = P .. 'events' -- @fresh
+local NOTHING = {}
 local unpack = unpack or table.unpack
 
 local function int(number)
@@ -83,8 +84,12 @@ local function event(subject, id, from, to, why, by)
   end
 end
 
--- How many jobs of a run are in which state. Many go through several states in one call, so it is written by `save`,
--- once, after a script's last line; whoever reads these numbers has it written before.
+-- Runs that this call has read (facts.lua). Whoever changes what is there takes the run out of here.
+local runs_seen = {} -- @fresh
+
+-- How many jobs of a run are in which state, and how many are `left` that have not ended. Many go through several states
+-- in one call, so it is written by `save`, once, after a script's last line; whoever reads these numbers has it written
+-- before.
 local counted = {} -- @fresh
 local function count_job(run, state, number)
   local states = counted[run]
@@ -97,9 +102,17 @@ end
 
 local function save()
   for run, states in pairs(counted) do
+    local known, fields = runs_seen[run] and runs_seen[run].numbers or {}, {}
     for state, number in pairs(states) do
-      if number ~= 0 then redis.call('HINCRBY', run_key(run), state, number) end
+      if number ~= 0 and known[state] then
+        known[state] = known[state] + number
+        fields[#fields + 1] = state
+        fields[#fields + 1] = int(known[state])
+      elseif number ~= 0 then
+        redis.call('HINCRBY', run_key(run), state, number)
+      end
     end
+    if fields[1] then redis.call('HSET', run_key(run), unpack(fields)) end
   end
   counted = {}
 end

@@ -3,9 +3,17 @@
 -- A worker begins an attempt that is booked for it. Returns what it needs to know: inputs, { field, value … } of the job,
 -- { number, result … } of what the inputs refer to, the dag, what is booked for it as JSON: { resource, items } …, or ''.
 local begin
+-- Of a result that this call has brought: run, number, text.
+local last_result = {} -- @fresh
 do
-  local function results_of(run, refs)
-    if tonumber(refs) then return { refs, redis.call('HGET', run .. ':results', refs) } end
+  local function result_of(run, number)
+    if last_result[1] == run and last_result[2] == number then return last_result[3] end
+    return redis.call('HGET', run_key(run) .. ':results', number)
+  end
+
+  local function results_of(id, refs)
+    if tonumber(refs) then return { refs, result_of(run_of(id), refs) } end
+    local run = run_key(run_of(id))
     local results, batch = {}, {}
     local function fetch()
       local found = redis.call('HMGET', run .. ':results', unpack(batch))
@@ -34,7 +42,7 @@ do
     return {
       redis.call('HGET', key .. ':inputs', number_of(job.id)),
       fields,
-      job.refs and results_of(key, job.refs) or {},
+      job.refs and results_of(job.id, job.refs) or {},
       facts_of_run(run).dag,
       job.needs ~= NEEDS_NOTHING and redis.call('HGET', P .. 'bookings', attempt) or '',
     }

@@ -55,9 +55,9 @@ do
     redis.call('ZADD', P .. 'active', int(NOW), run)
     runs_seen[run] = nil
     event('run', run, 'created', 'active')
-    local found = redis.call('HMGET', key, 'left', 'jobs', 'highlander')
-    if found[3] then take_the_field(found[3], run) end
-    settling[#settling + 1] = { 'greet', run, found[1] == found[2] and 'roots' or 'jobs', 0 }
+    local found = redis.call('HMGET', key, 'jobs', 'highlander')
+    if found[2] then take_the_field(found[2], run) end
+    settling[#settling + 1] = { 'greet', run, left_of(run) == tonumber(found[1]) and 'roots' or 'jobs', 0 }
   end
 
   local REFUSED = { short = SHORT, exhausted = EXHAUSTED }
@@ -76,7 +76,7 @@ do
     return REFUSED[refused[1][2]]
   end
 
-  -- job: its facts. hand_over(id, token) moves it on. is_contested: do jobs of active and of new runs wait here? nil if the caller
+  -- job: its facts. hand_over(job, token) moves it on. is_contested: do jobs of active and of new runs wait here? nil if the caller
   -- does not know. Returns code, token.
   function book(job, lease, hand_over, is_contested)
     local id, executor = job.id, job.executor
@@ -103,13 +103,13 @@ do
     redis.call('ZADD', slots_key(executor), lease, attempt)
     room[executor] = room[executor] - 1
     overall = overall - 1
-    hand_over(id, token)
+    hand_over(job, token)
     if is_new then activate(run) end
     return OK, token
   end
 end
 
 -- A message takes it to a worker.
-local function dispatched(id, token)
-  move(id, 'ready', 'dispatched', nil, nil, 'token', token)
+local function dispatched(job, token)
+  move(job.id, 'ready', 'dispatched', nil, nil, 'token', token, unpack(job.unwritten or NOTHING))
 end

@@ -27,12 +27,24 @@ do
     return tenant and tenant ~= NOBODY and tenant or nil
   end
 
+  local function first_of(key)
+    if not firsts[key] then firsts[key] = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES') end
+    return firsts[key]
+  end
+
   -- One that has not been put down yet, if it is better than the first of the line.
   local function best_at_hand(executor, first)
-    local best, score = first[1], tonumber(first[2])
+    local best, score, best_job = first[1], tonumber(first[2]), nil
     for _, job in ipairs(at_hand) do
-      if job.executor == executor and (not best or job.score < score or (job.score == score and job.id < best)) then
-        best, score = job.id, job.score
+      if job.executor == executor then
+        if best then
+          score = score or score_of(best_job)
+          if score_of(job) < score or (score_of(job) == score and job.id < best) then
+            best, score = job.id, score_of(job)
+          end
+        else
+          best, best_job = job.id, job
+        end
       end
     end
     return best
@@ -56,8 +68,7 @@ do
     if not quiet[executor] and redis.call('EXISTS', P .. 'stale:ready:' .. lane, P .. 'stale:new:' .. lane) > 0 then
       return nil, true
     end
-    local active = redis.call('ZRANGE', ready_key(lane), 0, 0, 'WITHSCORES')
-    local new = redis.call('ZRANGE', new_key(lane), 0, 0, 'WITHSCORES')
+    local active, new = first_of(ready_key(lane)), first_of(new_key(lane))
     if at_hand and at_hand[1] then
       if not new[1] and not tenant then return best_at_hand(executor, active), false end
       put_down()

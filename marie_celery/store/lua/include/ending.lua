@@ -50,7 +50,8 @@ function end_job(id, from, to, why, by)
   move(id, from, to, why, by)
   local run = run_of(id)
   local key = run_key(run)
-  local left = redis.call('HINCRBY', key, 'left', -1)
+  count_job(run, 'left', -1)
+  local left = left_of(run)
   if left == 0 then
     end_run(run, key)
     return

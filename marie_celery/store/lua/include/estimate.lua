@@ -1,4 +1,4 @@
--- @include base
+-- @include facts
 -- How long a task takes, learned: `estimates` maps task → "count centre spread". Mirrors planning/estimates.py.
 local function observe_runtime(task, ms)
   local seen = math.log(math.max(1, ms))
@@ -18,4 +18,5 @@ local function observe_runtime(task, ms)
     spread = spread + weight * (math.min(2 * reach, math.abs(distance)) - spread)
   end
   redis.call('HSET', P .. 'estimates', task, string.format('%d %.17g %.17g', count + 1, centre, spread))
+  learned[task] = runtime_of(centre)
 end

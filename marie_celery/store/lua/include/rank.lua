@@ -6,26 +6,29 @@
 --   job: level, priority, soft, hard, runtime, path, ready, submitted, activated (milliseconds, nil = unknown)
 local BUCKET = 900000
 
-local function read_policy()
-  local found = redis.call('HMGET', P .. 'planner', unpack(PLANNER_FIELDS))
-  local policy = { keys = {} }
-  for i, name in ipairs(PLANNER_FIELDS) do
-    local value = found[i] or PLANNER[name]
-    policy[name] = tonumber(value) or value
-  end
-  for key in string.gmatch(policy.rank_keys, '%S+') do policy.keys[#policy.keys + 1] = key end
-  return policy
-end
-
--- The stamp tells what is in it, so that a policy that was read by an earlier call still holds if its stamp does.
-local kept_policy, kept_stamp = nil, nil -- @kept
 local policy_in_force -- @fresh
-local function planner()
-  if policy_in_force then return policy_in_force end
-  local stamp = redis.call('HGET', P .. 'planner', 'stamp')
-  if not stamp or stamp ~= kept_stamp then kept_policy, kept_stamp = read_policy(), stamp end
-  policy_in_force = kept_policy
-  return policy_in_force
+local planner
+do
+  local function read_policy()
+    local found = redis.call('HMGET', P .. 'planner', unpack(PLANNER_FIELDS))
+    local policy = { keys = {} }
+    for i, name in ipairs(PLANNER_FIELDS) do
+      local value = found[i] or PLANNER[name]
+      policy[name] = tonumber(value) or value
+    end
+    for key in string.gmatch(policy.rank_keys, '%S+') do policy.keys[#policy.keys + 1] = key end
+    return policy
+  end
+
+  -- The stamp tells what is in it, so that a policy that was read by an earlier call still holds if its stamp does.
+  local kept_policy, kept_stamp -- @kept
+  function planner()
+    if policy_in_force then return policy_in_force end
+    local stamp = redis.call('HGET', P .. 'planner', 'stamp')
+    if not stamp or stamp ~= kept_stamp then kept_policy, kept_stamp = read_policy(), stamp end
+    policy_in_force = kept_policy
+    return policy_in_force
+  end
 end
 
 local function earliest(a, b)
@@ -44,39 +47,45 @@ local function sla_score(soft, hard)
   return math.min(499, math.max(1, 500 - math.ceil((due - NOW) / BUCKET)))
 end
 
-local function next_bucket(missed, last)
-  local bucket = math.floor((NOW - missed) / BUCKET)
-  return bucket < last and missed + (bucket + 1) * BUCKET or nil
-end
-
-local function sla_next_change(soft, hard)
-  if hard and NOW > hard then return next_bucket(hard, 999) end
-  local own
-  if soft and NOW > soft then
-    own = next_bucket(soft, 499)
-  else
-    local due = soft or hard
-    if not due then return nil end
-    local left = math.ceil((due - NOW) / BUCKET)
-    own = left <= 1 and due + 1 or due - (math.min(499, left) - 1) * BUCKET
+local sla_next_change
+do
+  local function next_bucket(missed, last)
+    local bucket = math.floor((NOW - missed) / BUCKET)
+    return bucket < last and missed + (bucket + 1) * BUCKET or nil
   end
-  return earliest(own, hard and hard + 1)
+
+  function sla_next_change(soft, hard)
+    if hard and NOW > hard then return next_bucket(hard, 999) end
+    local own
+    if soft and NOW > soft then
+      own = next_bucket(soft, 499)
+    else
+      local due = soft or hard
+      if not due then return nil end
+      local left = math.ceil((due - NOW) / BUCKET)
+      own = left <= 1 and due + 1 or due - (math.min(499, left) - 1) * BUCKET
+    end
+    return earliest(own, hard and hard + 1)
+  end
 end
 
-local function ageing_steps(wait, timeout)
-  if timeout <= 0 or wait <= 0 then return 0 end
-  return math.floor(wait * 6 / timeout)
-end
+local effective_priority, ageing_next_change
+do
+  local function ageing_steps(wait, timeout)
+    if timeout <= 0 or wait <= 0 then return 0 end
+    return math.floor(wait * 6 / timeout)
+  end
 
-local function effective_priority(priority, wait, timeout)
-  if priority >= 100 then return priority end
-  return math.min(99, priority + 10 * ageing_steps(wait, timeout))
-end
+  function effective_priority(priority, wait, timeout)
+    if priority >= 100 then return priority end
+    return math.min(99, priority + 10 * ageing_steps(wait, timeout))
+  end
 
-local function ageing_next_change(priority, since, timeout)
-  local steps = ageing_steps(NOW - since, timeout)
-  if timeout <= 0 or priority + 10 * steps >= 99 then return nil end
-  return since + math.ceil((steps + 1) * timeout / 6)
+  function ageing_next_change(priority, since, timeout)
+    local steps = ageing_steps(NOW - since, timeout)
+    if timeout <= 0 or priority + 10 * steps >= 99 then return nil end
+    return since + math.ceil((steps + 1) * timeout / 6)
+  end
 end
 
 -- Where a ratio ≥ 1 stands on a scale with `steps` equal parts in every doubling.

@@ -1,8 +1,5 @@
--- @include transition
--- @include facts
--- @include place
+-- @include hand
 -- @include resources
--- @include tenants
 -- Ready jobs: `ready:<executor>` has those of runs that have begun, `new:<executor>` those of runs that have not, so
 -- that neither hides the other. What is short of a resource stands in `short:<line>` instead, where it hides nobody who
 -- needs none of it; `parked:<executor>` has all of these, for those who count. `rerank` knows when a place will be wrong
@@ -79,47 +76,24 @@ local function leave_lines(id)
   end
 end
 
--- Jobs that this call has given a place, with the facts that gave it to them.
-local placed = {} -- @fresh
+local leave_ready
+do
+  local PLACES = { 'ready:', 'new:', 'stale:ready:', 'stale:new:' }
 
--- A job that is ready now may be gone before the call is over. Where a script says so (a table here, not nil), the first few
--- are kept at hand and are given their place when it is known that they stay: put_down().
-local at_hand -- @fresh
-local AT_HAND = 4
-
-local function put_down()
-  local jobs = at_hand or NEEDS_NOTHING
-  at_hand = nil
-  for _, job in ipairs(jobs) do
-    redis.call('ZADD', ready_key(job.executor), int(job.score), job.id)
-    on_offer(job.executor)
-    if job.change then redis.call('ZADD', P .. 'rerank', int(job.change), job.id) end
-  end
-end
-
-local function was_at_hand(id)
-  for i, job in ipairs(at_hand or NEEDS_NOTHING) do
-    if job.id == id then
-      table.remove(at_hand, i)
-      return true
+  function leave_ready(id, executor, tenant)
+    placed[id] = nil
+    if was_at_hand(id) then return end
+    firsts = {}
+    redis.call('ZREM', P .. 'rerank', id)
+    local lane = lane_of(executor, tenant)
+    for _, name in ipairs(PLACES) do
+      if redis.call('ZREM', P .. name .. lane, id) == 1 then
+        off_offer(executor, tenant)
+        return
+      end
     end
+    leave_lines(id)
   end
-  return false
-end
-
-local PLACES_OF_READY = { 'ready:', 'new:', 'stale:ready:', 'stale:new:' }
-local function leave_ready(id, executor, tenant)
-  placed[id] = nil
-  if was_at_hand(id) then return end
-  redis.call('ZREM', P .. 'rerank', id)
-  local lane = lane_of(executor, tenant)
-  for _, name in ipairs(PLACES_OF_READY) do
-    if redis.call('ZREM', P .. name .. lane, id) == 1 then
-      off_offer(executor, tenant)
-      return
-    end
-  end
-  leave_lines(id)
 end
 
 -- In the lines a job keeps the rank with which it came, until it is ranked again for a reason: what is learned of
@@ -144,13 +118,8 @@ local function put_in_place(id, job, is_new_there)
   local refused = worth_a_line(obstacles(id, executor, job, standing))
   if #refused > 0 then
     park(id, executor, standing, refused)
-  elseif at_hand and is_new_there and job.activated and not job.tenant and #at_hand < AT_HAND
-    and not is_shared(executor) then
-    job.score, job.change = score, change
-    at_hand[#at_hand + 1] = job
-    placed[id] = job
-    return job, executor
   else
+    firsts = {}
     redis.call('ZADD', P .. (job.activated and 'ready:' or 'new:') .. lane_of(executor, job.tenant), int(score), id)
     on_offer(executor, job.tenant)
     placed[id] = job
@@ -164,10 +133,12 @@ local function put_in_place(id, job, is_new_there)
 end
 
 local function make_ready(id, from, why, job)
-  move(id, from, 'ready', why)
   job = job or facts_of(id)
   job.state, job.ready = 'ready', NOW
-  put_in_place(id, job, true)
+  if not keep_at_hand(job, from, why) then
+    move(id, from, 'ready', why, nil, unpack(job.unwritten or NOTHING))
+    put_in_place(id, job, true)
+  end
   wake(job.executor)
 end
 

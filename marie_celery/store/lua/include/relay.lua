@@ -17,7 +17,7 @@ do
   -- Returns { job, token, what it needs to know … }, or nil.
   function take_next(executor, worker, message, lease)
     if not ranks_decide() or not offers_slots(executor, worker) or room_left(executor) <= 0 then return nil end
-    local function taken(id, token) move_to_worker(id, worker, token) end
+    local function taken(job, token) move_to_worker(job, worker, token) end
     for _ = 1, TRIES do
       local id, is_contested = best_of(executor)
       if not id then return nil end

@@ -14,8 +14,8 @@ do
   end
 
   -- May it run, by what is known of its parents? Not while the branch that it hangs on, or the gate, is shut.
-  function consider(id)
-    local job = facts_of(id)
+  function consider(id, job)
+    job = job or placed[id] or facts_of(id)
     if job.state ~= 'created' or job.shut then return end
     local verdict = job.parents and join_verdict(job.rule or 'all_success', tonumber(job.parents), tonumber(job.deps),
       tonumber(job.skipped_parents or 0), tonumber(job.failed_parents or 0)) or 'run'
@@ -33,8 +33,24 @@ do
     return optional and each_number(optional, 0, function(number) return number ~= parent end) ~= nil
   end
 
-  -- parent: its number. To a child that may do without it, it ended well, however it did.
-  function parent_ended(id, how, parent)
+  -- It has no other parent, so there is nothing to count before it is read; with its state it is written that none is left.
+  local function only_parent_completed(id)
+    local job = facts_of(id)
+    job.deps = '0'
+    if job.state == 'created' and not job.shut and not job.control then
+      job.unwritten = { 'deps', '0' }
+    else
+      redis.call('HSET', job_key(id), 'deps', '0')
+    end
+    consider(id, job)
+  end
+
+  -- parent: its number. is_only: has the child no other? To a child that may do without it, it ended well, however it did.
+  function parent_ended(id, how, parent, is_only)
+    if is_only and how == 'completed' then
+      only_parent_completed(id)
+      return
+    end
     local key = job_key(id)
     local left = redis.call('HINCRBY', key, 'deps', -1)
     if how ~= 'completed' and not is_optional(key, parent) then

@@ -19,7 +19,7 @@ local function visit_within_budget(item, text, visit)
   end
 end
 
--- Of jobs that the caller has read already: children, map, paths.
+-- Of jobs that the caller has read already: children, map, paths, sole.
 local families = {} -- @fresh
 
 local SETTLE
@@ -66,7 +66,7 @@ do
   local function spread(item)
     local run = run_of(item[2])
     if is_over(run) then return end
-    local job = families[item[2]] or redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths')
+    local job = families[item[2]] or redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths', 'sole')
     if job[2] then
       item_ended(job_id(run, job[2]), item[3])
       return
@@ -76,11 +76,11 @@ do
     local parent, only = tonumber(number_of(item[2])), tonumber(job[1])
     if only and spent < BUDGET then
       spent = spent + 1
-      parent_ended(job_id(run, only), item[3], parent)
+      parent_ended(job_id(run, only), item[3], parent, job[4])
       return
     end
     visit_within_budget(item, job[1], function(number)
-      parent_ended(job_id(run, number), item[3], parent)
+      parent_ended(job_id(run, number), item[3], parent, job[4])
     end)
   end
 

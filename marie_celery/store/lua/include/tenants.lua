@@ -38,36 +38,39 @@ local function weight_of(tenant)
   return tonumber(redis.call('HGET', P .. 'weights', tenant) or 1000)
 end
 
-local function ended_time(executor, tenant)
-  return tonumber(tenant and redis.call('HGET', shares_key(executor), tenant) or 0)
-end
-
--- Where it stands: what has ended and what is at work.
-local function virtual_time(executor, tenant)
-  return ended_time(executor, tenant) + tonumber(redis.call('HGET', shares_key(executor), '+' .. tenant) or 0)
-end
-
--- Who comes back after a while has saved nothing up: it begins where the one stands who is next, or was last.
-local function join_tenants(executor, tenant)
-  if redis.call('ZSCORE', tenants_key(executor), tenant) then return end
-  local other = redis.call('ZRANGE', tenants_key(executor), 0, 0)[1] or redis.call('HGET', shares_key(executor), '*')
-  local floor = ended_time(executor, other)
-  if floor > ended_time(executor, tenant) then redis.call('HSET', shares_key(executor), tenant, int(floor)) end
-  redis.call('ZADD', tenants_key(executor), int(virtual_time(executor, tenant)), tenant)
-end
-
-local function on_offer(executor, tenant)
-  if tenant and not is_shared(executor) then
-    redis.call('HSET', shares_key(executor), '*', tenant)
-    shared[executor] = true
-    if jobs_on_offer(executor) > 0 then join_tenants(executor, NOBODY) end
+local on_offer, off_offer, virtual_time
+do
+  local function ended_time(executor, tenant)
+    return tonumber(tenant and redis.call('HGET', shares_key(executor), tenant) or 0)
   end
-  if is_shared(executor) then join_tenants(executor, tenant or NOBODY) end
-end
 
-local function off_offer(executor, tenant)
-  if is_shared(executor) and jobs_on_offer(lane_of(executor, tenant)) == 0 then
-    redis.call('ZREM', tenants_key(executor), tenant or NOBODY)
+  -- Where it stands: what has ended and what is at work.
+  function virtual_time(executor, tenant)
+    return ended_time(executor, tenant) + tonumber(redis.call('HGET', shares_key(executor), '+' .. tenant) or 0)
+  end
+
+  -- Who comes back after a while has saved nothing up: it begins where the one stands who is next, or was last.
+  local function join_tenants(executor, tenant)
+    if redis.call('ZSCORE', tenants_key(executor), tenant) then return end
+    local other = redis.call('ZRANGE', tenants_key(executor), 0, 0)[1] or redis.call('HGET', shares_key(executor), '*')
+    local floor = ended_time(executor, other)
+    if floor > ended_time(executor, tenant) then redis.call('HSET', shares_key(executor), tenant, int(floor)) end
+    redis.call('ZADD', tenants_key(executor), int(virtual_time(executor, tenant)), tenant)
+  end
+
+  function on_offer(executor, tenant)
+    if tenant and not is_shared(executor) then
+      redis.call('HSET', shares_key(executor), '*', tenant)
+      shared[executor] = true
+      if jobs_on_offer(executor) > 0 then join_tenants(executor, NOBODY) end
+    end
+    if is_shared(executor) then join_tenants(executor, tenant or NOBODY) end
+  end
+
+  function off_offer(executor, tenant)
+    if is_shared(executor) and jobs_on_offer(lane_of(executor, tenant)) == 0 then
+      redis.call('ZREM', tenants_key(executor), tenant or NOBODY)
+    end
   end
 end
 
