@@ -57,7 +57,7 @@ class Settings(BaseModel):
     run_ttl_seconds: float = Field(60.0, gt=0)
     staging_ttl_seconds: float = Field(30.0, gt=0)
     relay_seconds: float = Field(1.0, ge=0)
-    look_seconds: float = Field(0.0001, ge=0, le=0.01)
+    look_seconds: float = Field(0.0003, ge=0, le=0.01)
     planner: str = "global"
     planners: tuple[str, ...] = ()
     priority_mode: PriorityMode = PriorityMode.SLA_FIRST
