@@ -16,6 +16,7 @@ from marie_celery.authoring.wiring import Wired, Wiring
 from marie_celery.model import ranges
 from marie_celery.model.control import Role
 from marie_celery.model.graph import Layout, find_cycle, lay_out
+from marie_celery.model.joins import JoinRule
 from marie_celery.planning.critical_path import paths_by_number
 from marie_celery.planning.job import whole_ms
 from marie_celery.store.records import NewJob
@@ -113,8 +114,8 @@ class Graph:
         if children:
             first = self.first
             fields["children"] = ranges.pack([first + place for place in children] if first else children)
-            if all(len(self._parents[place]) == 1 for place in children):
-                fields["sole"] = "1"
+            if behind := self._behind(children):
+                fields["behind"] = behind
         if wired.refs:
             fields["refs"] = ranges.pack(wired.refs)
         if wired.lists:
@@ -123,6 +124,14 @@ class Graph:
             fields["optional"] = ranges.pack(wired.optional)
         if node.gate is not None:
             fields.update(gate=str(node.gate.number), shut="1")
+
+    def _behind(self, children: Sequence[int]) -> str:
+        """What saves a look at the children when a parent of theirs has completed: `alone`, they have no other parent;
+        `all`, they wait for all of theirs."""
+        if all(len(self._parents[place]) == 1 for place in children):
+            return "alone"
+        waits = all(self._nodes[place].options.join != JoinRule.ONE_SUCCESS for place in children)
+        return "all" if waits else ""
 
     def _add_special(self, fields: dict[str, str], node: Node) -> None:
         if isinstance(node, GatherNode):

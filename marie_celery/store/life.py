@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 from marie_celery.errors import DuplicateRun, RunWaits, ServerError
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.caller import Caller, as_mapping, counted, in_ms, pairs
 from marie_celery.store.codes import Code
-from marie_celery.store.records import Ended, NewRun, Started, Taken
+from marie_celery.store.records import Ended, NewJob, NewRun, Started, Taken
+
+_dumps = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 # Jobs per call while a large run is staged: long enough to be fast, short enough not to hold Redis up.
 CHUNK = 400
+CHUNK_TEXT = 16 << 20
+
+
+def chunks(jobs: Sequence[NewJob]) -> Iterator[Sequence[NewJob]]:
+    """One at least."""
+    first = size = 0
+    for number, job in enumerate(jobs):
+        if number - first == CHUNK or (size and size + len(job.inputs) > CHUNK_TEXT):
+            yield jobs[first:number]
+            first, size = number, 0
+        size += len(job.inputs)
+    yield jobs[first:]
 
 
 class Life(Caller):
@@ -22,9 +37,9 @@ class Life(Caller):
         """Accept a run, all or nothing, and make its roots ready. Returns its id."""
         run_id = ""
         staging_ms = in_ms(self.settings.staging_ttl_seconds)
-        for first in range(0, len(run.jobs), CHUNK):
-            chunk = run.jobs[first : first + CHUNK]
-            last = first + CHUNK >= len(run.jobs)
+        first = 0
+        for chunk in chunks(run.jobs):
+            last = first + len(chunk) == len(run.jobs)
             arguments: list[object] = [run_id, int(last), staging_ms, run.key, run.duplicates, run.highlander]
             arguments += [in_ms(self.settings.lease_ttl_seconds), self.settings.max_concurrency]
             if run_id:
@@ -32,11 +47,7 @@ class Life(Caller):
             else:
                 arguments += [*counted(run.fields), *counted(run.specs)]
                 arguments += [len(run.executors), *run.executors]
-            arguments += [first, len(chunk)]
-            for job in chunk:
-                arguments += job.inputs, len(job.fields)
-                for pair in job.fields.items():
-                    arguments += pair
+            arguments += [first, _dumps([[job.inputs, *chain.from_iterable(job.fields.items())] for job in chunk])]
             code, answer = self.call("submit", *arguments)
             if code == Code.DUPLICATE:
                 raise DuplicateRun(run.key, answer)
@@ -48,6 +59,7 @@ class Life(Caller):
                     "between two chunks and was dropped; nothing of it is stored"
                 )
             run_id = answer
+            first += len(chunk)
         return run_id
 
     def start(self, job: str, token: int, worker: str, message: str) -> Started | None:

@@ -198,7 +198,7 @@ def lost_worker(store: Store) -> list[str]:
     """A worker at work on a job, which is never heard of again, and an abandoned submission."""
     run = one_run(store)
     begin(store, job_id(run, 0))
-    store.call("submit", "", 0, 1_000, "", "", "", 5_000, 0, 2, "dag", "d", "roots", "0", 0, 0, 0, 0)
+    store.call("submit", "", 0, 1_000, "", "", "", 5_000, 0, 2, "dag", "d", "roots", "0", 0, 0, 0, "[]")
     return [run]
 
 

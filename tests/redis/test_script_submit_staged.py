@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -41,10 +42,9 @@ def test_a_run_in_chunks_is_invisible_until_the_last_one(
 def stage(store: Store, key: str = "") -> str:
     """The first call of a submission in chunks whose client then vanishes: three jobs."""
     arguments: list[object] = ["", 0, 30_000, key, "reject_duplicate", "", 5_000, 0, 3]
-    arguments += ["dag", "d", "priority", 50, "roots", "0-9", 1, "0", "{}", 1, EXECUTOR, 0, 3]
-    for name in "abc":
-        arguments += ["[]\n{}", 2, "name", name, "executor", EXECUTOR]
-    code, run = store.call("submit", *arguments)
+    arguments += ["dag", "d", "priority", 50, "roots", "0-9", 1, "0", "{}", 1, EXECUTOR, 0]
+    jobs = [["[]\n{}", "name", name, "executor", EXECUTOR] for name in "abc"]
+    code, run = store.call("submit", *arguments, json.dumps(jobs))
     assert code == 0
     return str(run)
 
@@ -63,13 +63,7 @@ def last_chunk(run: str, key: str = "") -> list[object]:
         0,
         0,
         3,
-        1,
-        "[]\n{}",
-        2,
-        "name",
-        "d",
-        "executor",
-        EXECUTOR,
+        json.dumps([["[]\n{}", "name", "d", "executor", EXECUTOR]]),
     ]
 
 
@@ -101,8 +95,9 @@ def test_an_abandoned_submission_is_deleted_without_a_trace(store: Store) -> Non
 
 
 def test_an_abandoned_submission_is_not_watched_either(store: Store) -> None:
-    arguments = ["", 0, 30_000, "", "reject_duplicate", "", 5_000, 0, 2, "roots", "0", "soft_in", 900_000, 0, 0, 0, 1]
-    _, run = store.call("submit", *arguments, "[]\n{}", 3, "sla", 1, "soft_in", 5, "executor", EXECUTOR)
+    arguments = ["", 0, 30_000, "", "reject_duplicate", "", 5_000, 0, 2, "roots", "0", "soft_in", 900_000, 0, 0, 0]
+    job = ["[]\n{}", "sla", "1", "soft_in", "5", "executor", EXECUTOR]
+    _, run = store.call("submit", *arguments, json.dumps([job]))
     assert store.client.zcard(store.keys.sla) == 2
     store.now_ms = NOW + 30_000
     store.reap()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from marie_celery.config import Settings
@@ -139,15 +141,15 @@ def test_a_run_of_many_jobs_expires_piece_by_piece_and_nothing_of_it_is_skipped(
 
 def test_a_submission_under_way_is_left_alone_until_it_is_complete(store: Store) -> None:
     arguments: list[object] = ["", 0, 30_000, "", "reject_duplicate", "", 5_000, 0, 3]
-    arguments += ["dag", "d", "roots", "0-1", "hard", SOFT, 1, "0", "{}", 1, EXECUTOR, 0, 1]
-    fields = ["name", "a", "executor", EXECUTOR, "level", 0, "priority", 50, "task", "t", "sla", 1]
-    arguments += ["[]\n{}", 6, *fields]
-    _, run = store.call("submit", *arguments)
+    arguments += ["dag", "d", "roots", "0-1", "hard", SOFT, 1, "0", "{}", 1, EXECUTOR, 0]
+    fields = ["name", "a", "executor", EXECUTOR, "level", "0", "priority", "50", "task", "t", "sla", "1"]
+    jobs = json.dumps([["[]\n{}", *fields]])
+    _, run = store.call("submit", *arguments, jobs)
     store.now_ms = SOFT + 1
     with changes(store) as changed:
         assert expiring(store).watch() == (0, 1.001)
     assert changed == {"sla": {run: SOFT + 1_001, job_id(run, 0): SOFT + 1_001}}
-    store.call("submit", run, 1, 30_000, "", "reject_duplicate", "", 5_000, 0, 0, 0, 0, 1, 1, "[]\n{}", 6, *fields)
+    store.call("submit", run, 1, 30_000, "", "reject_duplicate", "", 5_000, 0, 0, 0, 0, 1, jobs)
     store.now_ms = SOFT + 1_002
     watch_to_the_end(expiring(store))
     assert run_state(store, run) == "expired"

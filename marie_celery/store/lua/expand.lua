@@ -22,7 +22,7 @@ note_items(id, map, total, before + made, made > 0 and int(first) .. '-' .. int(
 -- What is true of the map itself; all else its jobs have from it.
 local OWN = {}
 for name in string.gmatch('state at reason control name children parents deps skipped_parents failed_parents rule ' ..
-  'lists optional sole gate shut batch items items_left items_failed made numbers claim epoch hold soft_missed ' ..
+  'lists optional behind gate shut batch items items_left items_failed made numbers claim epoch hold soft_missed ' ..
   'hard_missed map', '%S+') do OWN[name] = true end
 local common = { 'state', 'created', 'map', number_of(id), 'children', number_of(id) }
 for name, value in pairs(map) do

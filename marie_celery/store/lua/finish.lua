@@ -15,7 +15,7 @@
 
 local id, token, worker = ARGV[3], ARGV[4], ARGV[5]
 local job = redis.call('HMGET', job_key(id), 'state', 'token', 'executor', 'task', 'at', 'needs', 'children', 'map', 'paths',
-  'sole')
+  'behind')
 local executor = job[3]
 if executor then
   is_quiet(executor)

@@ -7,7 +7,8 @@
 --   then     n, n × (field, value) of the run          (first call only, else 0)
 --   then     n, n × (number, policy as JSON)           (first call only, else 0)
 --   then     n, n × executor name                      (first call only, else 0)
---   then     first job number, n, n × (inputs, m, m × (field, value))
+--   then     first job number, jobs as JSON: { inputs, field, value, field, value … } … (one argument for all: they are
+--            many, and each costs more than what is in it)
 --   ARGV[8]  the name under which only one run may wait, '' = none
 --   ARGV[9]  milliseconds of the dispatch lease   ARGV[10] limit over all executors together, 0 = none
 -- Returns { OK, run } | { DUPLICATE, run that has the key } | { WAITING, run that waits already } | { GONE, run }.
@@ -76,23 +77,20 @@ end
 
 local key = run_key(run)
 local inherited = redis.call('HMGET', key, 'soft', 'hard')
-local first = tonumber(take())
-local number, jobs = first, tonumber(take())
+local number = tonumber(take())
+local jobs = cjson.decode(take())
 local inputs = {}
-for _ = 1, jobs do
+for i, fields in ipairs(jobs) do
   local id = job_id(run, number)
   local job = job_key(id)
   inputs[#inputs + 1] = int(number)
-  inputs[#inputs + 1] = take()
-  local fields = tonumber(take())
-  local last = at + fields * 2 - 1
-  redis.call('HSET', job, 'state', 'created', unpack(ARGV, at, last))
+  inputs[#inputs + 1] = fields[1]
+  redis.call('HSET', job, 'state', 'created', unpack(fields, 2))
   local has_sla = inherited[1] or inherited[2]
-  for i = at, last, 2 do has_sla = has_sla or ARGV[i] == 'sla' end
+  for place = 2, #fields, 2 do has_sla = has_sla or fields[place] == 'sla' end
   if has_sla then settle_slas(job, id, inherited) end
-  at = last + 1
   number = number + 1
-  if #inputs >= 1000 or number == first + jobs then
+  if #inputs >= 1000 or i == #jobs then
     redis.call('HSET', key .. ':inputs', unpack(inputs))
     inputs = {}
   end

@@ -29,7 +29,7 @@ local function begin_again(run, id, before, deps, skipped, failed, words)
     state = 'skipped'
     redis.call('HSET', key, 'reason', 'replaced')
     redis.call('HDEL', key, 'children', 'map')
-    count_job(run, 'left', -1)
+    redis.call('HINCRBY', run_key(run), 'left', -1)
   end
   redis.call('HSET', key, 'state', state)
   count_job(run, before, -1)
@@ -49,7 +49,7 @@ local function sweep_replay(item)
   for _ = 1, BUDGET do
     local order = redis.call('LPOP', key .. ':replay')
     if not order then
-      call_the_last(run, key, left_of(run))
+      call_the_last(run, key, tonumber(redis.call('HGET', key, 'left')))
       return
     end
     local number, deps, skipped, failed, rest = string.match(order, '^(%d+) (%d+) (%d+) (%d+)(.*)$')

@@ -84,17 +84,13 @@ local function event(subject, id, from, to, why, by)
   end
 end
 
--- Runs that this call has read (facts.lua). Whoever changes what is there takes the run out of here.
-local runs_seen = {} -- @fresh
-
--- How many jobs of a run are in which state, and how many are `left` that have not ended. Many go through several states
--- in one call, so it is written by `save`, once, after a script's last line; whoever reads these numbers has it written
--- before.
+-- How many jobs of a run are in which state. Many go through several states in one call, so it is written by `save`,
+-- once, after a script's last line; whoever reads these numbers has it written before.
 local counted = {} -- @fresh
 local function count_job(run, state, number)
   local states = counted[run]
   if not states then
-    states = {}
+    states = { created = 0, ready = 0, dispatched = 0, active = 0, completed = 0 }
     counted[run] = states
   end
   states[state] = (states[state] or 0) + number
@@ -102,17 +98,9 @@ end
 
 local function save()
   for run, states in pairs(counted) do
-    local known, fields = runs_seen[run] and runs_seen[run].numbers or {}, {}
     for state, number in pairs(states) do
-      if number ~= 0 and known[state] then
-        known[state] = known[state] + number
-        fields[#fields + 1] = state
-        fields[#fields + 1] = int(known[state])
-      elseif number ~= 0 then
-        redis.call('HINCRBY', run_key(run), state, number)
-      end
+      if number ~= 0 then redis.call('HINCRBY', run_key(run), state, number) end
     end
-    if fields[1] then redis.call('HSET', run_key(run), unpack(fields)) end
   end
   counted = {}
 end

@@ -55,9 +55,9 @@ do
     redis.call('ZADD', P .. 'active', int(NOW), run)
     runs_seen[run] = nil
     event('run', run, 'created', 'active')
-    local found = redis.call('HMGET', key, 'jobs', 'highlander')
-    if found[2] then take_the_field(found[2], run) end
-    settling[#settling + 1] = { 'greet', run, left_of(run) == tonumber(found[1]) and 'roots' or 'jobs', 0 }
+    local found = redis.call('HMGET', key, 'left', 'jobs', 'highlander')
+    if found[3] then take_the_field(found[3], run) end
+    settling[#settling + 1] = { 'greet', run, found[1] == found[2] and 'roots' or 'jobs', 0 }
   end
 
   local REFUSED = { short = SHORT, exhausted = EXHAUSTED }

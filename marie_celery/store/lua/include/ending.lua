@@ -50,8 +50,7 @@ function end_job(id, from, to, why, by)
   move(id, from, to, why, by)
   local run = run_of(id)
   local key = run_key(run)
-  count_job(run, 'left', -1)
-  local left = left_of(run)
+  local left = redis.call('HINCRBY', key, 'left', -1)
   if left == 0 then
     end_run(run, key)
     return

@@ -25,7 +25,7 @@ local function grow(id, first, jobs)
   end
   if jobs > 0 then
     redis.call('HSET', run, 'jobs', int(first + jobs), 'grown', '1')
-    count_job(run_of(id), 'left', jobs)
+    redis.call('HINCRBY', run, 'left', jobs)
     count_job(run_of(id), 'created', jobs)
   end
   return true

@@ -1,10 +1,11 @@
 -- @include base
--- What decides about all jobs of a run, and the numbers of its jobs that change most.
+-- What decides about all jobs of a run. Whoever changes one of these takes the run out of here.
+local runs_seen = {} -- @fresh
 local function facts_of_run(run)
   local seen = runs_seen[run]
   if not seen then
     local found = redis.call('HMGET', run_key(run), 'created_at', 'started_at', 'paused', 'highlander', 'state', 'cancel',
-      'ended_at', 'dag', 'left', 'created', 'completed')
+      'ended_at', 'dag')
     seen = {
       submitted = tonumber(found[1] or 0),
       activated = tonumber(found[2]),
@@ -14,20 +15,10 @@ local function facts_of_run(run)
       cancel = found[6],
       ended = found[7],
       dag = found[8],
-      numbers = {
-        left = tonumber(found[9] or 0),
-        created = tonumber(found[10] or 0),
-        completed = tonumber(found[11] or 0),
-      },
     }
     runs_seen[run] = seen
   end
   return seen
-end
-
--- How many of its jobs have not ended, with what this call has counted.
-local function left_of(run)
-  return facts_of_run(run).numbers.left + (counted[run] and counted[run].left or 0)
 end
 
 local learned = {} -- @fresh

@@ -45,9 +45,10 @@ do
     consider(id, job)
   end
 
-  -- parent: its number. is_only: has the child no other? To a child that may do without it, it ended well, however it did.
-  function parent_ended(id, how, parent, is_only)
-    if is_only and how == 'completed' then
+  -- parent: its number. behind: what is known of all its children: `alone`, they have no other parent; `all`, they wait for
+  -- all of theirs. To a child that may do without it, it ended well, however it did.
+  function parent_ended(id, how, parent, behind)
+    if behind == 'alone' and how == 'completed' then
       only_parent_completed(id)
       return
     end
@@ -55,7 +56,8 @@ do
     local left = redis.call('HINCRBY', key, 'deps', -1)
     if how ~= 'completed' and not is_optional(key, parent) then
       redis.call('HINCRBY', key, how .. '_parents', 1)
-    elseif left > 0 and how == 'completed' and redis.call('HGET', key, 'rule') ~= 'one_success' then
+    elseif left > 0 and how == 'completed'
+      and (behind == 'all' or redis.call('HGET', key, 'rule') ~= 'one_success') then
       return
     end
     consider(id)

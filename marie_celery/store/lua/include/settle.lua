@@ -19,7 +19,7 @@ local function visit_within_budget(item, text, visit)
   end
 end
 
--- Of jobs that the caller has read already: children, map, paths, sole.
+-- Of jobs that the caller has read already: children, map, paths, behind.
 local families = {} -- @fresh
 
 local SETTLE
@@ -66,7 +66,7 @@ do
   local function spread(item)
     local run = run_of(item[2])
     if is_over(run) then return end
-    local job = families[item[2]] or redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths', 'sole')
+    local job = families[item[2]] or redis.call('HMGET', job_key(item[2]), 'children', 'map', 'paths', 'behind')
     if job[2] then
       item_ended(job_id(run, job[2]), item[3])
       return
