@@ -87,7 +87,7 @@ def encode_result(value: Any, signature: Signature) -> str:
     elif isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
         value = _dump(TypeAdapter(type(value)), value, "the result")
     try:
-        return dumps(value)
+        return str(value) if type(value) is int else dumps(value)
     except (TypeError, ValueError) as error:
         raise PayloadError(f"the result cannot be carried as JSON: {error}") from None
 
@@ -118,7 +118,12 @@ def encode_value(value: Any, where: str, reference: Callable[[Ref], Any], lenien
     )
 
 
-_loads = json.JSONDecoder().decode
+_scan = json.JSONDecoder().raw_decode
+
+
+def _loads(text: str) -> Any:
+    """Of a text that we have written: nothing stands before the value or behind it."""
+    return _scan(text)[0]
 
 
 def decode_value(value: Any, result_of: Callable[[int], Any]) -> Any:

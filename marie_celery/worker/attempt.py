@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import AbstractContextManager, nullcontext
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from celery.exceptions import Ignore, Retry, SoftTimeLimitExceeded
@@ -75,35 +76,17 @@ class Attempt:
 
     def _call(self, started: Started) -> tuple[Any, str]:
         call = Call(self.task, started.inputs, started.results.get, self.payloads, is_batch="batch" in started.job)
-        with Progress(self.store, self.job_id, self.token) as progress:
-            before = become_current(self._describe(started, call.args, call.kwargs, progress))
-            try:
-                with items_in_environment(started.items) if started.items else nullcontext():
-                    value, text = call.make(self.attempt, message_of(self.attempt))
-            finally:
-                stop_being_current(before)
+        description = _Description(self, started, call)
+        before = become_current(description)
+        try:
+            with items_in_environment(started.items) if started.items else nullcontext():
+                value, text = call.make(self.attempt, message_of(self.attempt))
+        finally:
+            stop_being_current(before)
+            description.close()
         if "ask_again" in started.job and not value:
             raise Wait(f"the gate answered {value!r}")
         return value, text
-
-    def _describe(
-        self, started: Started, args: tuple[Any, ...], kwargs: dict[str, Any], progress: Progress
-    ) -> CurrentJob:
-        return CurrentJob(
-            job_id=self.job_id,
-            run_id=run_of(self.job_id),
-            dag=started.dag,
-            name=started.job["name"],
-            task=self.task.name,
-            executor=started.job["executor"],
-            attempt=self.token,
-            token=self.token,
-            worker=self.worker,
-            args=args,
-            kwargs=kwargs,
-            items=started.items,
-            _progress=progress,
-        )
 
     def _fail(self, error: Exception, kind: FailureKind, **how: Any) -> None:
         """Reports, then raises what tells Celery the same."""
@@ -123,3 +106,47 @@ class Attempt:
     def _must_count(self, accepted: bool) -> None:
         if not accepted:
             raise Ignore(f"attempt {self.token} of {self.job_id} was overtaken; what it did does not count")
+
+
+class _Description:
+    """The `CurrentJob` of an attempt, made when somebody asks for it."""
+
+    __slots__ = ("_attempt", "_call", "_lock", "_made", "_progress", "_started")
+
+    def __init__(self, attempt: Attempt, started: Started, call: Call) -> None:
+        self._attempt = attempt
+        self._started = started
+        self._call = call
+        self._lock = Lock()
+        self._made: CurrentJob | None = None
+        self._progress: Progress | None = None
+
+    def __call__(self) -> CurrentJob:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    def close(self) -> None:
+        with self._lock:
+            if self._progress is not None:
+                self._progress.close()
+
+    def _make(self) -> CurrentJob:
+        attempt, started, call = self._attempt, self._started, self._call
+        self._progress = Progress(attempt.store, attempt.job_id, attempt.token)
+        return CurrentJob(
+            job_id=attempt.job_id,
+            run_id=run_of(attempt.job_id),
+            dag=started.dag,
+            name=started.job["name"],
+            task=attempt.task.name,
+            executor=started.job["executor"],
+            attempt=attempt.token,
+            token=attempt.token,
+            worker=attempt.worker,
+            args=call.args,
+            kwargs=call.kwargs,
+            items=started.items,
+            _progress=self._progress,
+        )

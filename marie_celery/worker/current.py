@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
@@ -42,29 +42,34 @@ class CurrentJob:
             self._progress.report(part, note)
 
 
-_current: ContextVar[CurrentJob | None] = ContextVar("marie_job", default=None)
+Current = Callable[[], CurrentJob]
+
+_current: ContextVar[Current | None] = ContextVar("marie_job", default=None)
 
 
 def current_job() -> CurrentJob:
     """The job that this code runs for. Raises outside of one (plain `.delay()`, direct calls)."""
-    job = _current.get()
-    if job is None:
+    describe = _current.get()
+    if describe is None:
         raise MarieError("there is no current job: this code was not started by marie_celery")
-    return job
+    return describe()
 
 
-def become_current(job: CurrentJob) -> Token[CurrentJob | None]:
-    """Returns what `stop_being_current` wants."""
-    return _current.set(job)
+def become_current(describe: Current) -> Token[Current | None]:
+    """Most code never asks for its job, so it is described when somebody does; `describe` gives the same one each time.
+
+    Returns what `stop_being_current` wants.
+    """
+    return _current.set(describe)
 
 
-def stop_being_current(token: Token[CurrentJob | None]) -> None:
+def stop_being_current(token: Token[Current | None]) -> None:
     _current.reset(token)
 
 
 @contextmanager
 def as_current(job: CurrentJob) -> Iterator[None]:
-    token = become_current(job)
+    token = become_current(lambda: job)
     try:
         yield
     finally:

@@ -65,6 +65,9 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cache
-from time import monotonic
 from typing import Any
 
 from celery import signals
@@ -20,6 +19,8 @@ from celery.app import trace
 from celery.app.task import Context
 from celery.loaders.base import BaseLoader
 from celery.utils.saferepr import saferepr
+
+from marie_celery.clock import Clock
 
 _log = logging.getLogger(trace.__name__)
 _SIGNALS = (signals.task_prerun, signals.task_success, signals.task_postrun)
@@ -53,10 +54,11 @@ def _has_nothing_of_its_own(task: Any) -> bool:
 class QuietTrace:
     """For the jobs that are passed on under one message, whose request is given."""
 
-    def __init__(self, app: Any, request: Mapping[str, Any]) -> None:
+    def __init__(self, app: Any, request: Mapping[str, Any], clock: Clock) -> None:
         from marie_celery.worker.task import run_attempt
 
         self._app = app
+        self._clock = clock
         self._run_attempt = run_attempt
         self._common = vars(Context(request, called_directly=False, is_eager=False))
         self._keeps_results = not self._common.get("ignore_result")
@@ -70,7 +72,7 @@ class QuietTrace:
         context = Context.__new__(Context)
         vars(context).update(self._common)
         vars(context).update(own)
-        began = monotonic()
+        began = self._clock.monotonic()
         _task_stack.push(task)
         task.request_stack.push(context)
         try:
@@ -82,7 +84,7 @@ class QuietTrace:
             task.request_stack.pop()
         if self._raised:
             return self._run_by_celery(task, attempt, own)
-        runtime = monotonic() - began
+        runtime = self._clock.monotonic() - began
         return trace.trace_ok_t(value, None, runtime, saferepr(value, task.resultrepr_maxsize) if is_shown else "")
 
     def raised(self, attempt: str) -> Exception | None:

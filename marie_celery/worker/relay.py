@@ -101,8 +101,9 @@ TRACES: Mapping[Callable[..., Any], Callable[..., Any]] = {fast_trace_task: fast
 def _run(trace: Callable[..., Any], name: str, attempt: str, request: dict[str, Any], *body: Any) -> Any:
     wish = request.pop(WISH)
     app = current_app._get_current_object()
-    quiet = QuietTrace(app, {**request, "hostname": wish["hostname"]})
-    before = _baton.set(baton := Baton(attempt, wish["seconds"], SystemClock(), quiet))
+    clock = SystemClock()
+    quiet = QuietTrace(app, {**request, "hostname": wish["hostname"]}, clock)
+    before = _baton.set(baton := Baton(attempt, wish["seconds"], clock, quiet))
     events = RelayEvents.of(app, wish["hostname"]) if wish["events"] else None
     try:
         answer = trace(name, attempt, request, *body)
