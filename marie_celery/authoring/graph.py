@@ -57,7 +57,7 @@ class Graph:
 
     def jobs(self) -> list[NewJob]:
         paths = self._paths()
-        jobs = []
+        jobs, all_fields = [], []
         for place, (node, wired) in enumerate(zip(self._nodes, self._wired, strict=True)):
             fields = self._fields(node)
             self._add_edges(fields, node, wired, self._children[place])
@@ -67,6 +67,8 @@ class Graph:
             if path is not None:
                 fields["path"] = path
             jobs.append(NewJob(fields, wired.inputs))
+            all_fields.append(fields)
+        self._add_what_is_behind(all_fields)
         return jobs
 
     def roots(self) -> list[int]:
@@ -114,8 +116,6 @@ class Graph:
         if children:
             first = self.first
             fields["children"] = ranges.pack([first + place for place in children] if first else children)
-            if behind := self._behind(children):
-                fields["behind"] = behind
         if wired.refs:
             fields["refs"] = ranges.pack(wired.refs)
         if wired.lists:
@@ -125,13 +125,21 @@ class Graph:
         if node.gate is not None:
             fields.update(gate=str(node.gate.number), shut="1")
 
-    def _behind(self, children: Sequence[int]) -> str:
-        """What saves a look at the children when a parent of theirs has completed: `alone`, they have no other parent;
-        `all`, they wait for all of theirs."""
-        if all(len(self._parents[place]) == 1 for place in children):
-            return "alone"
-        waits = all(self._nodes[place].options.join != JoinRule.ONE_SUCCESS for place in children)
-        return "all" if waits else ""
+    def _add_what_is_behind(self, fields: Sequence[dict[str, str]]) -> None:
+        """What saves looks at the children when their parent has completed.
+
+        `next`: there is one that has no other parent, and nothing special. `alone`: they have no other parent. `all`:
+        they wait for all of theirs.
+        """
+        alone = [len(parents) == 1 for parents in self._parents]
+        for own, children in zip(fields, self._children, strict=True):
+            if not children:
+                continue
+            if all(map(alone.__getitem__, children)):
+                is_plain = len(children) == 1 and _SPECIAL.isdisjoint(fields[children[0]])
+                own["behind"] = "next" if is_plain else "alone"
+            elif all(fields[place].get("rule") != JoinRule.ONE_SUCCESS for place in children):
+                own["behind"] = "all"
 
     def _add_special(self, fields: dict[str, str], node: Node) -> None:
         if isinstance(node, GatherNode):
@@ -165,6 +173,11 @@ class Graph:
         learned = self._around.estimates.get(node.task.name)
         return given if is_seconds(given) else learned.seconds if learned else None
 
+
+# Fields of a job that decide more than its place.
+_SPECIAL = frozenset(
+    ["control", "rule", "optional", "gate", "final", "needs", "tenant", "time_limit", "soft_time_limit", "relay", "ask_again", "batch"]
+)
 
 _LAST = frozenset((Role.ON_FAILURE, Role.FINALLY))
 

@@ -38,7 +38,7 @@ do
 
   -- What it takes to compare it with others; nobody needs it while there are none.
   function score_of(job)
-    if not job.score then job.score, job.change = rank(job) end
+    if not job.score then job.score, job.change = rank(in_full(job)) end
     return job.score
   end
 

@@ -136,6 +136,7 @@ local function make_ready(id, from, why, job)
   job = job or facts_of(id)
   job.state, job.ready = 'ready', NOW
   if not keep_at_hand(job, from, why) then
+    job = in_full(job)
     move(id, from, 'ready', why, nil, unpack(job.unwritten or NOTHING))
     put_in_place(id, job, true)
   end

@@ -34,8 +34,8 @@ do
   end
 
   -- It has no other parent, so there is nothing to count before it is read; with its state it is written that none is left.
-  local function only_parent_completed(id)
-    local job = facts_of(id)
+  local function only_parent_completed(id, is_plain)
+    local job = (is_plain and at_hand and brief_facts_of or facts_of)(id)
     job.deps = '0'
     if job.state == 'created' and not job.shut and not job.control then
       job.unwritten = { 'deps', '0' }
@@ -45,11 +45,11 @@ do
     consider(id, job)
   end
 
-  -- parent: its number. behind: what is known of all its children: `alone`, they have no other parent; `all`, they wait for
-  -- all of theirs. To a child that may do without it, it ended well, however it did.
+  -- parent: its number. behind: what is known of all its children: `next`, there is one that has no other parent and nothing
+  -- special; `alone`, they have no other parent; `all`, they wait for all of theirs. To a child that may do without it, it ended well, however it did.
   function parent_ended(id, how, parent, behind)
-    if behind == 'alone' and how == 'completed' then
-      only_parent_completed(id)
+    if how == 'completed' and (behind == 'next' or behind == 'alone') then
+      only_parent_completed(id, behind == 'next')
       return
     end
     local key = job_key(id)
