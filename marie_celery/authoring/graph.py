@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from marie_celery.authoring.behind import add_what_is_behind
 from marie_celery.authoring.control_fields import pieces_of
 from marie_celery.authoring.instances import graph_text
 from marie_celery.authoring.job_fields import JobFields, is_seconds
@@ -16,7 +17,6 @@ from marie_celery.authoring.wiring import Wired, Wiring
 from marie_celery.model import ranges
 from marie_celery.model.control import Role
 from marie_celery.model.graph import Layout, find_cycle, lay_out
-from marie_celery.model.joins import JoinRule
 from marie_celery.planning.critical_path import paths_by_number
 from marie_celery.planning.job import whole_ms
 from marie_celery.store.records import NewJob
@@ -68,7 +68,7 @@ class Graph:
                 fields["path"] = path
             jobs.append(NewJob(fields, wired.inputs))
             all_fields.append(fields)
-        self._add_what_is_behind(all_fields)
+        add_what_is_behind(all_fields, self._parents, self._children)
         return jobs
 
     def roots(self) -> list[int]:
@@ -125,22 +125,6 @@ class Graph:
         if node.gate is not None:
             fields.update(gate=str(node.gate.number), shut="1")
 
-    def _add_what_is_behind(self, fields: Sequence[dict[str, str]]) -> None:
-        """What saves looks at the children when their parent has completed.
-
-        `next`: there is one that has no other parent, and nothing special. `alone`: they have no other parent. `all`:
-        they wait for all of theirs.
-        """
-        alone = [len(parents) == 1 for parents in self._parents]
-        for own, children in zip(fields, self._children, strict=True):
-            if not children:
-                continue
-            if all(map(alone.__getitem__, children)):
-                is_plain = len(children) == 1 and _SPECIAL.isdisjoint(fields[children[0]])
-                own["behind"] = "next" if is_plain else "alone"
-            elif all(fields[place].get("rule") != JoinRule.ONE_SUCCESS for place in children):
-                own["behind"] = "all"
-
     def _add_special(self, fields: dict[str, str], node: Node) -> None:
         if isinstance(node, GatherNode):
             fields["gives"] = dumps([["", pieces_of(node.output)]])
@@ -173,11 +157,6 @@ class Graph:
         learned = self._around.estimates.get(node.task.name)
         return given if is_seconds(given) else learned.seconds if learned else None
 
-
-# Fields of a job that decide more than its place.
-_SPECIAL = frozenset(
-    ["control", "rule", "optional", "gate", "final", "needs", "tenant", "time_limit", "soft_time_limit", "relay", "ask_again", "batch"]
-)
 
 _LAST = frozenset((Role.ON_FAILURE, Role.FINALLY))
 

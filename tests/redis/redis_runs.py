@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from marie_celery.authoring.behind import add_what_is_behind
+from marie_celery.model.graph import lay_out
 from marie_celery.model.ranges import pack
 from marie_celery.model.retry import RetryPolicy
 from marie_celery.planning import planner
@@ -63,6 +65,7 @@ def dag(
 ) -> NewRun:
     """A run from job → its parents, parents first."""
     numbers = {name: number for number, name in enumerate(parents)}
+    above_each = [[numbers[parent] for parent in above] for above in parents.values()]
     levels: dict[str, int] = {}
     jobs = []
     for name, above in parents.items():
@@ -77,7 +80,13 @@ def dag(
             more["rule"] = rules[name]
         jobs.append(job(name, **more))
     roots = [numbers[name] for name, above in parents.items() if not above]
-    return new_run(jobs, roots=roots, **fields)
+    return new_run(with_what_is_behind(jobs, above_each), roots=roots, **fields)
+
+
+def with_what_is_behind(jobs: Sequence[NewJob], parents: Sequence[Sequence[int]]) -> list[NewJob]:
+    fields = [dict(each.fields) for each in jobs]
+    add_what_is_behind(fields, parents, lay_out(parents).children)
+    return [NewJob(own, each.inputs) for own, each in zip(fields, jobs, strict=True)]
 
 
 def submit(store: Store, run: NewRun | None = None) -> str:

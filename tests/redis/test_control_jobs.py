@@ -28,6 +28,7 @@ from tests.redis.redis_runs import (
     run_state,
     states,
     submit,
+    with_what_is_behind,
 )
 
 
@@ -40,7 +41,9 @@ def with_controls(
         each._replace(fields={**each.fields, "control": "noop"}) if each.fields["name"] in controls else each
         for each in run.jobs
     ]
-    return replace(run, jobs=jobs)
+    numbers = {name: number for number, name in enumerate(parents)}
+    above = [[numbers[parent] for parent in each] for each in parents.values()]
+    return replace(run, jobs=with_what_is_behind(jobs, above))
 
 
 def test_a_control_job_at_the_root_is_done_with_the_submission(store: Store) -> None:

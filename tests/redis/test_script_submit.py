@@ -46,6 +46,7 @@ def test_a_run_is_stored_and_its_roots_are_ready(store: Store) -> None:
             "priority": "50",
             "spec": "0",
             "children": "1",
+            "behind": "next",
             "state": "ready",
             "at": AT,
             "reason": "",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from marie_celery.model.ranges import pack
 from marie_celery.model.retry import RetryPolicy
 from marie_celery.store.records import NewRun
-from tests.redis.redis_runs import job, new_run
+from tests.redis.redis_runs import job, new_run, with_what_is_behind
 
 EXECUTORS = ("ocr", "gpu")
 TASKS = ("read", "write")
@@ -61,7 +61,9 @@ class Shape:
         for number, plot in enumerate(self.jobs):
             levels.append(1 + max((levels[parent] for parent in plot.parents), default=-1))
             fields: dict[str, object] = {"level": levels[-1], "task": plot.task, "executor": plot.executor}
-            fields |= {"priority": self.priority, "rule": plot.rule}
+            fields["priority"] = self.priority
+            if plot.rule != "all_success":
+                fields["rule"] = plot.rule
             if plot.parents:
                 fields |= {"deps": len(plot.parents), "parents": len(plot.parents)}
             if behind := self.children(number):
@@ -81,6 +83,7 @@ class Shape:
         roots = [number for number, plot in enumerate(self.jobs) if not plot.parents]
         key = "the-key" if self.replaces else ""
         more |= {"priority": self.priority}
+        jobs = with_what_is_behind(jobs, [plot.parents for plot in self.jobs])
         return new_run(jobs, roots=roots, policy=self.policy, key=key, duplicates="replace", **more)
 
 

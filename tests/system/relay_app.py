@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +25,40 @@ def tell(what: str, about: object) -> None:
         client.rpush(f"seen:{what}", str(about))
 
 
-@signals.task_prerun.connect
 def on_prerun(task_id: str = "", **_: Any) -> None:
     tell("prerun", task_id)
 
 
-@signals.task_postrun.connect
 def on_postrun(task_id: str = "", state: str = "", **_: Any) -> None:
     tell("postrun", f"{task_id} {state}")
 
 
-@signals.task_success.connect
 def on_success(sender: Any = None, **_: Any) -> None:
     tell("success", sender.request.id)
+
+
+@signals.task_failure.connect
+def on_failure(task_id: str = "", exception: object = None, **_: Any) -> None:
+    tell("failure", f"{task_id} {exception}")
+
+
+if "RELAY_UNWATCHED" not in os.environ:
+    signals.task_prerun.connect(on_prerun)
+    signals.task_postrun.connect(on_postrun)
+    signals.task_success.connect(on_success)
 
 
 @task(executor="line")
 def step(after: object = None) -> int:
     assert step.celery_task.request.id == f"{current_job().job_id}.{current_job().token}"
     return os.getpid()
+
+
+@task(executor="line")
+def is_traced(after: object = None) -> bool:
+    """Does Celery's trace look after this call?"""
+    assert step.celery_task.app.current_worker_task is is_traced.celery_task
+    return any(frame.name == "trace_task" for frame in traceback.extract_stack())
 
 
 @task(executor="line", retry_limit=0)
@@ -79,6 +95,12 @@ def chain(length: int) -> list[int]:
     for _ in range(length - 1):
         steps.append(step(steps[-1]))
     return steps
+
+
+@dag(name="relay.traced")
+def traced() -> list[bool]:
+    first = is_traced()
+    return [first, is_traced(first)]
 
 
 @dag(name="relay.failing")

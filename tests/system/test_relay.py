@@ -1,12 +1,15 @@
-"""The relay on a real prefork worker: each job is seen by Celery as if it had come by a message of its own."""
+"""The relay on a real prefork worker: each job is seen by Celery as if it had come by a message of its own.
+
+Also where nobody looks, and Celery's trace is left out.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from waiting import eventually
@@ -20,24 +23,31 @@ LEASES = {"MARIE_LEASE_TTL_SECONDS": "1.5", "MARIE_RUN_TTL_SECONDS": "3", "MARIE
 LEASES |= {"MARIE_RELAY_SECONDS": "5"}
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+WATCHED, UNWATCHED = "watched", "unwatched"
+
+
+@pytest.fixture(scope="module", params=[WATCHED, UNWATCHED])
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    settings = LEASES | ({"RELAY_UNWATCHED": "1"} if request.param == UNWATCHED else {})
+    level = "warning" if request.param == UNWATCHED else "info"
     path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     log = tmp_path_factory.mktemp("logs")
     with (
-        Cluster("relay_app", environment={**LEASES, "PYTHONPATH": path}, log=log) as cluster,
+        Cluster("relay_app", environment={**settings, "PYTHONPATH": path}, log=log) as cluster,
         pytest.MonkeyPatch.context() as patch,
     ):
-        for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *LEASES):
+        for name in ("CELERY_BROKER_URL", "MARIE_REDIS_URL", *settings):
             patch.setenv(name, cluster.environment[name])
         patch.syspath_prepend(str(HERE))
         import relay_app
 
+        # The module is there once; its servers are not.
+        relay_app.app.conf.broker_url = cluster.environment["CELERY_BROKER_URL"]
+        relay_app.marie.forget()
         cluster.start_scheduler()
-        cluster.start_celery("worker", ["worker", "-Q", "line", "-c", "1", "-E", "-n", "w@here", "-l", "info"])
+        cluster.start_celery("worker", ["worker", "-Q", "line", "-c", "1", "-E", "-n", "w@here", "-l", level])
         eventually(lambda: any(view.capacity for view in relay_app.marie.store.capacity()), seconds=60)
         yield relay_app
-        sys.modules.pop("relay_app", None)
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +68,17 @@ def messages_sent(app: ModuleType) -> int:
     return int(app.marie.store.client.info("commandstats")["cmdstat_lpush"]["calls"])
 
 
+def is_watched() -> bool:
+    return "RELAY_UNWATCHED" not in os.environ
+
+
+def test_celery_s_trace_is_there_where_somebody_looks(app: ModuleType) -> None:
+    assert app.traced.submit().result(timeout=30) == [True, is_watched()]
+
+
 def test_each_job_has_its_signals_in_order(app: ModuleType) -> None:
+    if not is_watched():
+        pytest.skip("nobody listens")
     run = app.chain.submit(20)
     pids = run.result(timeout=30)
     wanted = attempts(run.id, 20)
@@ -74,25 +94,31 @@ def test_one_message_brought_them_all(app: ModuleType) -> None:
     assert messages_sent(app) - before == 1
 
 
-def test_flower_sees_each_job_from_received_to_its_end(app: ModuleType) -> None:
-    events: list[tuple[str, str]] = []
-    with app.app.connection_for_read() as connection:
-        receiver = app.app.events.Receiver(
-            connection, handlers={"*": lambda event: events.append((event["type"], event.get("uuid", "")))}
-        )
-        capture = receiver.itercapture(limit=None, timeout=20, wakeup=True)
+def test_flower_sees_each_job_from_its_start_to_its_end(app: ModuleType) -> None:
+    """Flower keeps what `State` makes of the events."""
+    state = app.app.events.State()
+    kinds: dict[str, list[str]] = {}
+
+    def take(event: dict[str, Any]) -> None:
+        state.event(event)
+        kinds.setdefault(event.get("uuid", ""), []).append(event["type"])
+
+    with app.app.connection(os.environ["CELERY_BROKER_URL"]) as connection:
+        capture = app.app.events.Receiver(connection, handlers={"*": take}).itercapture(timeout=20, wakeup=True)
         next(capture)
         run = app.chain.submit(10)
-        wanted = set(attempts(run.id, 10))
-
-        def ended() -> set[str]:
-            return {uuid for kind, uuid in events if kind == "task-succeeded"} & wanted
-
+        wanted = attempts(run.id, 10)
         for _ in capture:
-            if ended() == wanted:
+            if all(kinds.get(each, [])[-1:] == ["task-succeeded"] for each in wanted):
                 break
-    for kind in ("task-received", "task-started", "task-succeeded"):
-        assert {uuid for each, uuid in events if each == kind} >= wanted, kind
+    assert kinds[wanted[0]] == ["task-received", "task-started", "task-succeeded"], "a message brought it"
+    for number, each in enumerate(wanted):
+        seen = state.tasks[each]
+        assert kinds[each][-2:] == ["task-started", "task-succeeded"]
+        assert (seen.name, seen.state, seen.root_id, seen.retries) == ("relay_app.step", "SUCCESS", run.id, 0)
+        assert seen.args == ("[]" if number == 0 else f'[{{"$ref":{number - 1}}}]')
+        assert seen.result == str(run.result()[number])
+        assert seen.started and seen.runtime > 0 and seen.worker.hostname == "w@here"
 
 
 def test_a_failure_in_a_relay_is_the_failure_of_its_job(app: ModuleType) -> None:
@@ -100,7 +126,9 @@ def test_a_failure_in_a_relay_is_the_failure_of_its_job(app: ModuleType) -> None
     with pytest.raises(RunFailed) as failed:
         run.result(timeout=30)
     assert failed.value.errors == {"fail": "ValueError: on purpose"}
-    eventually(lambda: seen(app, "postrun", run.id)[-1:] == [f"{job_id(run.id, 2)}.1 FAILURE"])
+    eventually(lambda: seen(app, "failure", run.id) == [f"{job_id(run.id, 2)}.1 on purpose"])
+    if is_watched():
+        eventually(lambda: seen(app, "postrun", run.id)[-1:] == [f"{job_id(run.id, 2)}.1 FAILURE"])
 
 
 def test_a_task_without_relay_comes_by_a_message_of_its_own(app: ModuleType) -> None:
