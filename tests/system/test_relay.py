@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from kombu import Connection
 from waiting import eventually
 
 from marie_celery import RunFailed, RunState
@@ -103,8 +104,8 @@ def test_flower_sees_each_job_from_its_start_to_its_end(app: ModuleType) -> None
         state.event(event)
         kinds.setdefault(event.get("uuid", ""), []).append(event["type"])
 
-    with app.app.connection(os.environ["CELERY_BROKER_URL"]) as connection:
-        capture = app.app.events.Receiver(connection, handlers={"*": take}).itercapture(timeout=20, wakeup=True)
+    with Connection(os.environ["CELERY_BROKER_URL"]) as connection:
+        capture = app.app.events.Receiver(connection, handlers={"*": take}).itercapture(timeout=20, wakeup=False)
         next(capture)
         run = app.chain.submit(10)
         wanted = attempts(run.id, 10)
