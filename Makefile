@@ -23,8 +23,8 @@ demo: $(STAMP) ## Run the example pipelines on a cluster of their own
 
 test: lint ## All checks and tests
 	@$(BIN)/python -m pytest --numprocesses 2 tests/stateful tests/unit tests/redis
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/conformance workers/tests
-	@$(BIN)/python -m pytest --durations 15 tests/system tests/chaos
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 10 tests/conformance workers/tests tests/system
+	@$(BIN)/python -m pytest tests/chaos
 
 chaos: $(STAMP) ## Ten minutes of kills, stops, restarts and resets while DAGs flow
 	@$(BIN)/python -m tests.chaos.run --minutes 10 --jobs 50000
