@@ -19,7 +19,7 @@ from celery.app.trace import fast_trace_task, trace_task_ret
 from marie_celery.clock import Clock, SystemClock
 from marie_celery.store.keys import attempt_id, run_of
 from marie_celery.store.records import Started, Taken
-from marie_celery.worker.events import RelayEvents
+from marie_celery.worker.events import RelayEvents, Told
 from marie_celery.worker.quiet import QuietTrace
 
 WISH = "marie_relay"
@@ -104,16 +104,28 @@ def _run(trace: Callable[..., Any], name: str, attempt: str, request: dict[str, 
     clock = SystemClock()
     quiet = QuietTrace(app, {**request, "hostname": wish["hostname"]}, clock)
     before = _baton.set(baton := Baton(attempt, wish["seconds"], clock, quiet))
-    events = RelayEvents.of(app, wish["hostname"]) if wish["events"] else None
+    events = RelayEvents.of(app, wish["hostname"], clock) if wish["events"] else None
     try:
         answer = trace(name, attempt, request, *body)
-        while (taken := baton.take()) is not None:
+        taken = baton.take()
+        if taken is not None and events is not None:
+            answer = _tell(attempt, answer, events)
+        while taken is not None:
             _go_on(app, taken, quiet, events)
+            taken = baton.take()
     finally:
         _baton.reset(before)
         if events is not None:
             events.flush()
     return answer
+
+
+def _tell(attempt: str, answer: tuple[int, str, float], events: RelayEvents) -> tuple[int, str, float]:
+    """That the job which the message brought has ended, though the message is not done. It succeeded: after anything
+    else nothing is passed on."""
+    failed, text, runtime = answer
+    events.succeeded(attempt, text, runtime)
+    return failed, Told(text), runtime
 
 
 def _go_on(app: Any, taken: Taken, quiet: QuietTrace, events: RelayEvents | None) -> None:

@@ -13,6 +13,7 @@ from redis import RedisError
 
 from marie_celery.model.retry import FailureKind
 from marie_celery.store.keys import split_attempt
+from marie_celery.worker.events import Told
 from marie_celery.worker.task import is_attempt
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,9 @@ class MarieRequest(Request):  # type: ignore[misc]
         if isinstance(error, WorkerLostError | Terminated) and state.should_terminate is None:
             self._report(FailureKind.CRASH, type(error).__name__, str(error))
         return super().on_failure(exc_info, send_failed_event=send_failed_event, return_ok=return_ok)
+
+    def send_event(self, type: str, **fields: Any) -> Any:
+        return None if isinstance(fields.get("result"), Told) else super().send_event(type, **fields)
 
     def _report(self, kind: FailureKind, name: str, message: str) -> None:
         if not is_attempt(self.id):

@@ -122,6 +122,33 @@ def test_flower_sees_each_job_from_its_start_to_its_end(app: ModuleType) -> None
         assert seen.started and seen.runtime > 0 and seen.worker.hostname == "w@here"
 
 
+def test_flower_is_told_while_a_long_job_runs(app: ModuleType, tmp_path: Path) -> None:
+    """That the one before has ended, and that this one has begun."""
+    marker = tmp_path / "running"
+    kinds: dict[str, list[str]] = {}
+
+    def take(event: dict[str, Any]) -> None:
+        kinds.setdefault(event.get("uuid", ""), []).append(event["type"])
+
+    with Connection(os.environ["CELERY_BROKER_URL"]) as connection:
+        capture = app.app.events.Receiver(connection, handlers={"*": take}).itercapture(timeout=20, wakeup=False)
+        next(capture)
+        run = app.stoppable.submit(str(marker))
+        first, long, last = attempts(run.id, 3)
+        for _ in capture:
+            if "task-succeeded" in kinds.get(first, []) and kinds.get(long):
+                break
+        assert marker.exists(), "it runs"
+        assert kinds[long] == ["task-started"]
+        marker.unlink()
+        for _ in capture:
+            if "task-succeeded" in kinds.get(last, []):
+                break
+    assert run.wait(timeout=30) is RunState.COMPLETED
+    assert kinds[first] == ["task-received", "task-started", "task-succeeded"], "once"
+    assert kinds[long] == kinds[last] == ["task-started", "task-succeeded"]
+
+
 def test_a_failure_in_a_relay_is_the_failure_of_its_job(app: ModuleType) -> None:
     run = app.failing.submit()
     with pytest.raises(RunFailed) as failed:
