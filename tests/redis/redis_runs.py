@@ -83,8 +83,12 @@ def dag(
     return new_run(with_what_is_behind(jobs, above_each), roots=roots, **fields)
 
 
+def without_what_is_behind(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if name not in ("behind", "plain")}
+
+
 def with_what_is_behind(jobs: Sequence[NewJob], parents: Sequence[Sequence[int]]) -> list[NewJob]:
-    fields = [dict(each.fields) for each in jobs]
+    fields = [without_what_is_behind(each.fields) for each in jobs]
     add_what_is_behind(fields, parents, lay_out(parents).children)
     return [NewJob(own, each.inputs) for own, each in zip(fields, jobs, strict=True)]
 

@@ -10,7 +10,18 @@ import pytest
 from marie_celery.store.keys import job_id
 from marie_celery.store.records import NewJob, NewRun
 from marie_celery.store.store import Store
-from tests.redis.redis_runs import NOW, WORKER, begin, changes, dag, give_capacity, job, new_run, submit
+from tests.redis.redis_runs import (
+    NOW,
+    WORKER,
+    begin,
+    changes,
+    dag,
+    give_capacity,
+    job,
+    new_run,
+    submit,
+    without_what_is_behind,
+)
 
 CHAIN = {"a": [], "b": ["a"], "c": ["b"]}
 FAN = {"a": [], "b": ["a"], "c": ["a"], "d": ["a"]}
@@ -32,8 +43,8 @@ def skip(store: Store, name: str, token: int) -> object:
     return store.skip(name, token, WORKER, "no need")
 
 
-def without_what_is_behind(run: NewRun) -> NewRun:
-    jobs = [NewJob({k: v for k, v in each.fields.items() if k != "behind"}, each.inputs) for each in run.jobs]
+def unaware(run: NewRun) -> NewRun:
+    jobs = [NewJob(without_what_is_behind(each.fields), each.inputs) for each in run.jobs]
     return replace(run, jobs=jobs)
 
 
@@ -55,7 +66,7 @@ def before_it_ends(store: Store, what: str) -> None:
 @pytest.mark.parametrize("graph", [CHAIN, FAN, JOIN], ids=["chain", "fan", "join"])
 def test_it_makes_no_difference(store: Store, graph: dict[str, list[str]], deed: Deed, meanwhile: str) -> None:
     seen = []
-    for run in (dag(graph), without_what_is_behind(dag(graph))):
+    for run in (dag(graph), unaware(dag(graph))):
         store.client.flushall()
         store.now_ms = NOW
         give_capacity(store, 2)
@@ -73,7 +84,7 @@ def test_the_next_is_passed_on_with_all_it_needs(store: Store) -> None:
     give_capacity(store, 1)
     jobs = [
         job("a", children=1, behind="next"),
-        job("b", parents=1, deps=1, refs=0, level=1, inputs='[{"$ref":0}]\n{}'),
+        job("b", parents=1, deps=1, refs=0, level=1, plain=1, inputs='[{"$ref":0}]\n{}'),
     ]
     run = submit(store, new_run(jobs, roots=[0]))
     token = begin(store, job_id(run, 0))

@@ -20,7 +20,7 @@ def test_every_script_is_a_function() -> None:
 
 def test_what_all_have_is_there_once() -> None:
     assert TEXT.count("local function event(") == 1
-    assert TEXT.count("local function facts_of(") == 1
+    assert TEXT.count("  function facts_of(") == 1
     assert len(TEXT) < sum(len(source(name)) for name in script_names()) / 5
 
 

@@ -5,7 +5,7 @@
 -- where executors take from each other (a limit over all of them, a limit of active runs): one sees all of them.
 local quiet = {} -- @fresh
 local is_ranked -- @fresh
-local is_quiet, best_of, ranks_decide
+local is_quiet, best_of, facts_to_book, ranks_decide
 do
   local RERANKS = 100
 
@@ -79,6 +79,12 @@ do
     if active[1] and not is_turn_of_new(executor, tenant, active, new) then return active[1], true end
     if not may_all_begin() then return nil, true end
     return new[1], active[1] ~= nil
+  end
+
+  -- Of the job that is chosen. What a tenant's share or a run that has not begun asks for beside is not there in brief.
+  function facts_to_book(id, executor)
+    if placed[id] then return placed[id] end
+    return facts_of_run(run_of(id)).activated and is_quiet(executor) and brief_facts_of(id) or facts_of(id)
   end
 
   -- Ranks decide, and they are right.

@@ -43,54 +43,58 @@ local function is_held_task(task)
   return held_tasks[task]
 end
 
-local function held_by(hold, of_run, task)
-  return (hold and 'held') or (of_run.paused and 'run_paused') or (is_held_task(task) and 'task_held')
-end
-
--- A job as it stands in Redis, with what decides its place as rank() wants it; the executor beside it. One read of all
--- is cheaper than several of some, also of what is not there; a table that has its size from the start is cheaper than
--- one that grows.
 local NEEDS_NOTHING = {}
-local function facts_of(id)
-  local found = redis.call('HGETALL', job_key(id))
-  local job = {
-    id = id, state = false, task = false, name = false, executor = false, priority = false, spec = false, level = false,
-    at = false, reason = false, token = false, children = false, parents = false, deps = false, refs = false,
-    soft = false, hard = false, path = false, stood = false, ready = false, runtime = false, submitted = false,
-    activated = false, needs = false, highlander = false, held = false,
-  }
-  for i = 1, #found, 2 do job[found[i]] = found[i + 1] end
-  local of_run = facts_of_run(run_of(id))
-  job.level = tonumber(job.level)
-  job.priority = tonumber(job.priority)
-  job.soft = tonumber(job.soft)
-  job.hard = tonumber(job.hard)
-  job.path = tonumber(job.path)
-  job.stood = tonumber(job.stood)
-  job.ready = tonumber(job.at)
-  job.runtime = tonumber(job.estimate) or (job.task and learned_runtime(job.task))
-  job.submitted = of_run.submitted
-  job.activated = of_run.activated
-  job.needs = job.needs and cjson.decode(job.needs) or NEEDS_NOTHING
-  job.highlander = not of_run.activated and of_run.highlander
-  job.held = held_by(job.hold, of_run, job.task)
-  return job, job.executor
-end
+local facts_of, brief_facts_of, in_full
+do
+  local function held_by(hold, of_run, task)
+    return (hold and 'held') or (of_run.paused and 'run_paused') or (is_held_task(task) and 'task_held')
+  end
 
--- Of a job that has nothing special, all but its place.
-local function brief_facts_of(id)
-  local found = redis.call('HMGET', job_key(id), 'state', 'executor', 'task', 'name', 'token', 'refs', 'hold')
-  local of_run = facts_of_run(run_of(id))
-  return {
-    id = id, state = found[1], executor = found[2], task = found[3], name = found[4], token = found[5], refs = found[6],
-    needs = NEEDS_NOTHING, activated = of_run.activated, held = held_by(found[7], of_run, found[3]), is_brief = true,
-    deps = false, unwritten = false, ready = false, why = false,
-  }
-end
+  -- A job as it stands in Redis, with what decides its place as rank() wants it; the executor beside it. One read of all
+  -- is cheaper than several of some, also of what is not there; a table that has its size from the start is cheaper than
+  -- one that grows.
+  function facts_of(id)
+    local found = redis.call('HGETALL', job_key(id))
+    local job = {
+      id = id, state = false, task = false, name = false, executor = false, priority = false, spec = false, level = false,
+      at = false, reason = false, token = false, children = false, parents = false, deps = false, refs = false,
+      soft = false, hard = false, path = false, stood = false, ready = false, runtime = false, submitted = false,
+      activated = false, needs = false, highlander = false, held = false,
+    }
+    for i = 1, #found, 2 do job[found[i]] = found[i + 1] end
+    local of_run = facts_of_run(run_of(id))
+    job.level = tonumber(job.level)
+    job.priority = tonumber(job.priority)
+    job.soft = tonumber(job.soft)
+    job.hard = tonumber(job.hard)
+    job.path = tonumber(job.path)
+    job.stood = tonumber(job.stood)
+    job.ready = tonumber(job.at)
+    job.runtime = tonumber(job.estimate) or (job.task and learned_runtime(job.task))
+    job.submitted = of_run.submitted
+    job.activated = of_run.activated
+    job.needs = job.needs and cjson.decode(job.needs) or NEEDS_NOTHING
+    job.highlander = not of_run.activated and of_run.highlander
+    job.held = held_by(job.hold, of_run, job.task)
+    return job, job.executor
+  end
 
-local function in_full(job)
-  if not job.is_brief then return job end
-  local full = facts_of(job.id)
-  full.state, full.ready, full.deps, full.unwritten = job.state, job.ready, job.deps, job.unwritten
-  return full
+  -- Of a job that has nothing special, all but its place; of others nil.
+  function brief_facts_of(id)
+    local found = redis.call('HMGET', job_key(id), 'state', 'executor', 'task', 'name', 'token', 'refs', 'hold', 'plain')
+    if not found[8] then return nil end
+    local of_run = facts_of_run(run_of(id))
+    return {
+      id = id, state = found[1], executor = found[2], task = found[3], name = found[4], token = found[5], refs = found[6],
+      needs = NEEDS_NOTHING, activated = of_run.activated, held = held_by(found[7], of_run, found[3]), is_brief = true,
+      deps = false, unwritten = false, ready = false, why = false,
+    }
+  end
+
+  function in_full(job)
+    if not job.is_brief then return job end
+    local full = facts_of(job.id)
+    full.state, full.ready, full.deps, full.unwritten = job.state, job.ready, job.deps, job.unwritten
+    return full
+  end
 end

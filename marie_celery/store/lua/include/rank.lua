@@ -4,8 +4,6 @@
 -- of submission. Mirrors planning/keys.py and planning/ranking.py number by number; a test compares both. The row of
 -- sort keys in force, their widths (BITS) and the defaults (PLANNER) come from Python.
 --   job: level, priority, soft, hard, runtime, path, ready, submitted, activated (milliseconds, nil = unknown)
-local BUCKET = 900000
-
 local policy_in_force -- @fresh
 local planner
 do
@@ -36,19 +34,21 @@ local function earliest(a, b)
   return a or b
 end
 
-local function sla_score(soft, hard)
-  if hard and NOW > hard then
-    return 1000 + math.min(999, math.floor((NOW - hard) / BUCKET))
-  elseif soft and NOW > soft then
-    return 500 + math.min(499, math.floor((NOW - soft) / BUCKET))
-  end
-  local due = soft or hard
-  if not due then return 0 end
-  return math.min(499, math.max(1, 500 - math.ceil((due - NOW) / BUCKET)))
-end
-
-local sla_next_change
+local sla_score, sla_next_change
 do
+  local BUCKET = 900000
+
+  function sla_score(soft, hard)
+    if hard and NOW > hard then
+      return 1000 + math.min(999, math.floor((NOW - hard) / BUCKET))
+    elseif soft and NOW > soft then
+      return 500 + math.min(499, math.floor((NOW - soft) / BUCKET))
+    end
+    local due = soft or hard
+    if not due then return 0 end
+    return math.min(499, math.max(1, 500 - math.ceil((due - NOW) / BUCKET)))
+  end
+
   local function next_bucket(missed, last)
     local bucket = math.floor((NOW - missed) / BUCKET)
     return bucket < last and missed + (bucket + 1) * BUCKET or nil

@@ -21,7 +21,7 @@ do
     for _ = 1, TRIES do
       local id, is_contested = best_of(executor)
       if not id then return nil end
-      local job = placed[id] or facts_of(id)
+      local job = facts_to_book(id, executor)
       if needs_a_message(job) then return nil end
       local code, token = book(job, int(NOW + lease), taken, is_contested)
       if code == OK then return { id, token, unpack(begin(job, token, worker, message)) } end

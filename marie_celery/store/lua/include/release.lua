@@ -35,7 +35,7 @@ do
 
   -- It has no other parent, so there is nothing to count before it is read; with its state it is written that none is left.
   local function only_parent_completed(id, is_plain)
-    local job = (is_plain and at_hand and brief_facts_of or facts_of)(id)
+    local job = is_plain and at_hand and brief_facts_of(id) or facts_of(id)
     job.deps = '0'
     if job.state == 'created' and not job.shut and not job.control then
       job.unwritten = { 'deps', '0' }

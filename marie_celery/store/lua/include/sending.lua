@@ -36,7 +36,7 @@ do
       if not ranks_decide() then return true end
       local id, is_left = best_of(executor)
       if not id then return is_left end
-      local job = placed[id] or facts_of(id)
+      local job = facts_to_book(id, executor)
       local template = template_for(job)
       if not template then return true end
       local code, token = book(job, lease, dispatched, is_left)
