@@ -69,8 +69,7 @@ local function count(counter)
   redis.call('HINCRBY', P .. 'counters', counter, 1)
 end
 
--- What there is nothing to say about (why, by) is left out. Each job has steps with something to say; these keep the
--- stream within its cap, for all.
+-- What there is nothing to say about (why, by) is left out.
 local function event(subject, id, from, to, why, by)
   local has_why, has_by = why and why ~= '', by and by ~= ''
   if has_why and has_by then
@@ -80,7 +79,8 @@ local function event(subject, id, from, to, why, by)
     redis.call('XADD', EVENTS, 'MAXLEN', '~', ARGV[2], '*',
       subject, id, 'from', from, 'to', to, 'at', NOW_TEXT, has_why and 'why' or 'by', has_why and why or by)
   else
-    redis.call('XADD', EVENTS, '*', subject, id, 'from', from, 'to', to, 'at', NOW_TEXT)
+    redis.call('XADD', EVENTS, 'MAXLEN', '~', ARGV[2], '*',
+      subject, id, 'from', from, 'to', to, 'at', NOW_TEXT)
   end
 end
 
