@@ -23,8 +23,6 @@ from redis._parsers.hiredis import NOT_ENOUGH_DATA, _HiredisParser
 from marie_celery.clock import Clock, SystemClock
 
 _give_way = getattr(os, "sched_yield", lambda: None)
-
-
 _ENOUGH = 65536
 
 
@@ -71,6 +69,8 @@ class Line:
                 if now() >= end:
                     return NOT_ENOUGH_DATA
                 _give_way()
+            except OSError:
+                return NOT_ENOUGH_DATA  # the connection meets it too, and says it in its own words
         reader = self._parser._reader
         reader.feed(data)
         answer = reader.gets()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 
 import pytest
@@ -68,6 +70,27 @@ def test_it_connects_again_after_the_server_has_hung_up(client: redis.Redis) -> 
     with pytest.raises(redis.ConnectionError):
         line.call("PING")
     assert line.call("PING") == "PONG"
+
+
+def test_a_connection_that_is_reset_is_an_error_of_redis(client: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Line(client, LOOK)
+    line.call("PING")
+
+    def reset(*_: object) -> bytes:
+        line._socket.shutdown(socket.SHUT_RDWR)
+        raise ConnectionResetError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "read", reset)
+        with pytest.raises(redis.ConnectionError):
+            line.call("PING")
+    assert line.call("PING") == "PONG"
+
+
+def test_an_answer_in_pieces_is_put_together(client: redis.Redis) -> None:
+    line = Line(client, 1.0)
+    line.call("SET", "large", "x" * 1_000_000)
+    assert line.call("GET", "large") == "x" * 1_000_000
 
 
 def test_it_belongs_to_the_thread_that_opened_it(client: redis.Redis) -> None:
