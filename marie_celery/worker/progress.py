@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from typing import Self
 
 from redis import RedisError
 
@@ -60,12 +59,6 @@ class Progress:
             self._over = not self._store.progress(self._job, self._token, part, note)
         except RedisError as error:
             log.debug("the progress of %s is not known: %s", self._job, error)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         with self._lock:

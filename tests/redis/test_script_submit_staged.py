@@ -39,6 +39,16 @@ def test_a_run_in_chunks_is_invisible_until_the_last_one(
     assert store.client.hget(store.keys.run(run), "left") == "5"
 
 
+def test_large_inputs_make_small_chunks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(life, "CHUNK_TEXT", 20)
+    large = '["0123456789"]\n{}'
+    jobs = [job("a"), job("b", inputs=large), job("c", inputs=large), job("d"), job("e")]
+    assert [[each.fields["name"] for each in chunk] for chunk in life.chunks(jobs)] == [["a"], ["b"], ["c"], ["d", "e"]]
+    run = submit(store, new_run(jobs))
+    assert store.client.hget(f"{store.keys.run(run)}:inputs", 2) == large
+    assert set(states(store, run)) == set("abcde")
+
+
 def stage(store: Store, key: str = "") -> str:
     """The first call of a submission in chunks whose client then vanishes: three jobs."""
     arguments: list[object] = ["", 0, 30_000, key, "reject_duplicate", "", 5_000, 0, 3]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import fakeredis
@@ -54,7 +55,7 @@ def clock() -> StillClock:
 @pytest.fixture
 def progress(store: Watched, clock: StillClock) -> Iterator[Progress]:
     job, token, _ = running(store)
-    with Progress(store, job, token, clock) as made:  # type: ignore[arg-type]
+    with closing(Progress(store, job, token, clock)) as made:  # type: ignore[arg-type]
         yield made
 
 
@@ -84,7 +85,7 @@ def test_after_half_a_second_the_next_one_is_written_at_once(
 
 def test_the_last_one_is_written_when_the_job_ends(store: Watched, clock: StillClock) -> None:
     job, token, _ = running(store)
-    with Progress(store, job, token, clock) as progress:  # type: ignore[arg-type]
+    with closing(Progress(store, job, token, clock)) as progress:  # type: ignore[arg-type]
         progress.report(0.1)
         progress.report(1, "done")
     assert store.written == [(0.1, ""), (1, "done")]
@@ -92,7 +93,7 @@ def test_the_last_one_is_written_when_the_job_ends(store: Watched, clock: StillC
 
 def test_after_the_end_nothing_is_written(store: Watched, clock: StillClock) -> None:
     job, token, _ = running(store)
-    with Progress(store, job, token, clock) as progress:  # type: ignore[arg-type]
+    with closing(Progress(store, job, token, clock)) as progress:  # type: ignore[arg-type]
         pass
     progress.report(0.1)
     assert store.written == []
@@ -100,7 +101,7 @@ def test_after_the_end_nothing_is_written(store: Watched, clock: StillClock) -> 
 
 def test_an_overtaken_attempt_stops_reporting(store: Watched, clock: StillClock) -> None:
     job, token, _ = running(store)
-    with Progress(store, job, token + 1, clock) as progress:  # type: ignore[arg-type]
+    with closing(Progress(store, job, token + 1, clock)) as progress:  # type: ignore[arg-type]
         progress.report(0.1)
         clock.now += 10
         progress.report(0.2)

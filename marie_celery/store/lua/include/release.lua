@@ -46,7 +46,8 @@ do
   end
 
   -- parent: its number. behind: what is known of all its children: `next`, there is one that has no other parent and nothing
-  -- special; `alone`, they have no other parent; `all`, they wait for all of theirs. To a child that may do without it, it ended well, however it did.
+  -- special; `alone`, they have no other parent; `all`, they wait for all of theirs. To a child that may do without it, it
+  -- ended well, however it did.
   function parent_ended(id, how, parent, behind)
     if how == 'completed' and (behind == 'next' or behind == 'alone') then
       only_parent_completed(id, behind == 'next')
